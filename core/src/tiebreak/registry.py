@@ -1,0 +1,298 @@
+"""The registry finds plugins without importing them, loads one by name, and reports each failure by name.
+
+A plugin is an entry point in the group `tiebreak.engines` (its name is the engine's name), `tiebreak.extensions`
+(stages and observers that belong to no engine) or `tiebreak.models` (models only). Listing reads metadata; only asking
+for one by name imports it. A distribution called `tiebreak-NAME` owns the engine name NAME and is looked up without a
+scan of all installed metadata; any other name takes one scan per registry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import pluggy
+
+from tiebreak import hookspecs
+from tiebreak.errors import EngineUnavailable, TiebreakError
+
+if TYPE_CHECKING:
+    from importlib_metadata import EntryPoint
+
+    from tiebreak.doctor import Finding
+    from tiebreak.engine import Engine, EngineInfo
+    from tiebreak.models import Model, ModelInfo
+    from tiebreak.session import Observer, Session
+
+__all__ = ["DEFAULT_ENGINES", "Entry", "Plugin", "Registry", "unknown"]
+
+ENGINES, EXTENSIONS, MODELS = "tiebreak.engines", "tiebreak.extensions", "tiebreak.models"
+
+DEFAULT_ENGINES = ("embedded", "slot")
+"""Tried in this order when no engine is named: never the order in which things were installed."""
+
+FIRST_PARTY = ("embedded", "slot", "pcdserver", "dohnuts", "jev", "transformers")
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """One entry point, read from metadata alone.
+
+    Attributes:
+        name, group: as the distribution declares them.
+        distribution, version: who declares it.
+        target: `module:attribute` that would be imported.
+        problem: why it cannot be used, "" where nothing is known against it.
+    """
+
+    name: str
+    group: str
+    distribution: str
+    version: str
+    target: str
+    problem: str = ""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Plugin:
+    """A loaded plugin: one typed method per hook, so that no caller sees pluggy or Any.
+
+    Attributes:
+        entry: where it came from.
+        hooks: a plugin manager that holds this plugin and nothing else.
+    """
+
+    entry: Entry
+    hooks: pluggy.PluginManager
+
+    def engine(self) -> EngineInfo:
+        """What the plugin says about its engine.
+
+        Raises:
+            EngineUnavailable: it says nothing, or something else than an EngineInfo of its own name.
+        """
+        from tiebreak.engine import EngineInfo
+
+        info = self._call("tiebreak_engine")
+        if not isinstance(info, EngineInfo):
+            raise self._broken(f"tiebreak_engine returned {info!r}, not an EngineInfo")
+        if info.name != self.entry.name:
+            raise self._broken(f"it calls its engine {info.name!r}, its entry point {self.entry.name!r}")
+        return info
+
+    def load(self, info: EngineInfo, model: Model | None, options: Mapping[str, Any]) -> Engine:
+        """The engine object for a model and options."""
+        from tiebreak.engine import Engine
+
+        engine = self._call("tiebreak_load", info=info, model=model, options=options)
+        if not isinstance(engine, Engine):
+            raise self._broken(f"tiebreak_load returned {engine!r}, not an Engine")
+        return engine
+
+    def stage(self, hook: str, kind: type[T], info: EngineInfo, model: Model | None, name: str) -> T | None:
+        """The layout, readout or cache policy called `name`, None where the plugin has none of that name."""
+        found = self._call(hook, info=info, model=model, name=name)
+        if found is not None and not isinstance(found, kind):
+            raise self._broken(f"{hook} returned {found!r}, not a {kind.__name__}")
+        return found
+
+    def models(self) -> Sequence[ModelInfo]:
+        """The models that the plugin knows."""
+        return [model for models in self._call("tiebreak_models") for model in models]
+
+    def observers(self, session: Session) -> Sequence[Observer]:
+        """The observers that the plugin wants around each request of a session."""
+        return [observer for some in self._call("tiebreak_observers", session=session) for observer in some]
+
+    def doctor(self) -> Sequence[Finding]:
+        """What the plugin finds about its own installation."""
+        return [finding for some in self._call("tiebreak_doctor") for finding in some]
+
+    def _call(self, hook: str, **arguments: Any) -> Any:
+        try:
+            return getattr(self.hooks.hook, hook)(**arguments)
+        except TiebreakError:
+            raise
+        except Exception as error:
+            raise self._broken(f"{hook} raised {type(error).__name__}: {error}") from error
+
+    def _broken(self, what: str) -> EngineUnavailable:
+        return _broken(self.entry, what)
+
+
+class Registry:
+    """Finds and loads plugins. Holds no state but caches: a fresh one sees the installation afresh."""
+
+    def __init__(self) -> None:
+        self._scanned: dict[str, list[tuple[Entry, EntryPoint]]] | None = None
+        self._plugins: dict[tuple[str, str], Plugin] = {}
+
+    def entries(self, group: str = ENGINES) -> Sequence[Entry]:
+        """All entry points of a group, from metadata alone, sorted by name; nothing is imported.
+
+        Two distributions that claim one name both get a `problem`, unless one of them owns the name.
+        """
+        entries = [entry for entry, _ in self._scan(group)]
+        return [attrs.evolve(entry, problem=_clash(entry, entries)) for entry in entries]
+
+    def names(self) -> Sequence[str]:
+        """The names of the installed engines."""
+        return sorted({entry.name for entry in self.entries()})
+
+    def plugin(self, name: str, group: str = ENGINES) -> Plugin:
+        """Import one plugin by name.
+
+        Raises:
+            EngineUnavailable: it is not installed (with the nearest name), claimed twice, or broken
+                (with its distribution, and the cause chained).
+        """
+        if (group, name) not in self._plugins:
+            entry, point = self._find(name, group)
+            self._plugins[group, name] = _load(entry, point)
+        return self._plugins[group, name]
+
+    def default_engine(self) -> str:
+        """The engine that answers when none is named.
+
+        Raises:
+            EngineUnavailable: none of the default engines is installed.
+        """
+        for name in DEFAULT_ENGINES:
+            if _own(name) is not None:
+                return name
+        installed = self.names()
+        raise EngineUnavailable(
+            "No engine was named and no default engine is installed"
+            + (f" (installed: {', '.join(installed)})." if installed else "."),
+            remedy="Install one: pip install tiebreak-embedded; or name one with engine=.",
+        )
+
+    def models(self) -> tuple[dict[str, ModelInfo], list[str]]:
+        """Registered models by name, and what went wrong in plugins that were asked."""
+        from tiebreak.defaults import tiebreak_models
+
+        found = {model.name: model for model in tiebreak_models()}
+        problems = []
+        for group in (MODELS, ENGINES):
+            for entry in self.entries(group):
+                try:
+                    for model in self.plugin(entry.name, group).models():
+                        found.setdefault(model.name, model)
+                except TiebreakError as error:
+                    problems.append(str(error))
+        return found, problems
+
+    def _find(self, name: str, group: str) -> tuple[Entry, EntryPoint]:
+        if group == ENGINES and name in FIRST_PARTY:
+            own = _own(name)
+            if own is not None:
+                return own
+        found = [pair for pair in self._scan(group) if pair[0].name == name]
+        owners = [pair for pair in found if _owns(pair[0])]
+        if len(owners or found) == 1:
+            return (owners or found)[0]
+        if found:
+            claims = " and ".join(f"{e.distribution} {e.version}" for e, _ in found)
+            raise EngineUnavailable(f"Engine name {name!r} is claimed by {claims}.", remedy="Uninstall one of them.")
+        hint = f"Install it: pip install tiebreak-{name}." if name in FIRST_PARTY and group == ENGINES else ""
+        noun = {ENGINES: "engine", EXTENSIONS: "extension", MODELS: "model plugin"}[group]
+        raise EngineUnavailable(unknown(noun, name, [e.name for e, _ in self._scan(group)]), remedy=hint)
+
+    def _scan(self, group: str) -> list[tuple[Entry, EntryPoint]]:
+        if self._scanned is None:
+            import importlib_metadata
+
+            groups: dict[str, list[tuple[Entry, EntryPoint]]] = {
+                ENGINES: [],
+                EXTENSIONS: [],
+                MODELS: [],
+            }
+            for point in importlib_metadata.entry_points():
+                if point.group in groups:
+                    groups[point.group].append((_entry(point), point))
+            for pairs in groups.values():
+                pairs.sort(key=lambda pair: (pair[0].name, pair[0].distribution))
+            self._scanned = groups
+        return self._scanned[group]
+
+
+def unknown(noun: str, name: str, known: Iterable[str]) -> str:
+    """One sentence or two about a name that is not known: the nearest one, and what there is."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    there = f" Known: {', '.join(names)}." if names else " None is installed."
+    return f"There is no {noun} {name!r}.{hint}{there}"
+
+
+def manager() -> pluggy.PluginManager:
+    """A plugin manager that knows the hooks and holds nothing yet."""
+    hooks = pluggy.PluginManager("tiebreak")
+    hooks.add_hookspecs(hookspecs)
+    return hooks
+
+
+def _load(entry: Entry, point: EntryPoint) -> Plugin:
+    """Import a plugin; whatever it does meanwhile, the caller gets a plugin or one typed error."""
+    try:
+        # What a plugin prints at import must not end up in output that somebody parses.
+        with contextlib.redirect_stdout(sys.stderr):
+            module = point.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and worse: a plugin cannot end the caller's program
+        raise _broken(entry, f"importing {entry.target} raised {type(error).__name__}: {error}") from error
+    hooks = manager()
+    try:
+        hooks.register(module, name=entry.name)
+        hooks.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise _broken(entry, str(error)) from error
+    return Plugin(entry=entry, hooks=hooks)
+
+
+def _broken(entry: Entry, what: str) -> EngineUnavailable:
+    return EngineUnavailable(
+        f"Plugin {entry.name!r} of {entry.distribution} {entry.version} is broken: {what}.",
+        remedy=f"Update or uninstall {entry.distribution}; other engines are not affected.",
+    )
+
+
+def _own(name: str) -> tuple[Entry, EntryPoint] | None:
+    """The entry point of engine NAME in the distribution `tiebreak-NAME`, without a scan."""
+    import importlib_metadata
+
+    try:
+        distribution = importlib_metadata.distribution(f"tiebreak-{name}")
+    except importlib_metadata.PackageNotFoundError:
+        return None
+    for point in distribution.entry_points:
+        if point.group == ENGINES and point.name == name:
+            return _entry(point, distribution), point
+    return None
+
+
+def _entry(point: EntryPoint, distribution: object = None) -> Entry:
+    owner: Any = point.dist if distribution is None else distribution
+    try:
+        name, version = owner.metadata["Name"] or "an unnamed distribution", owner.version or "?"
+    except Exception as error:  # noqa: BLE001  metadata is whatever is on disk; a bad file is a row, not a crash
+        name, version = f"a distribution with unreadable metadata ({type(error).__name__})", "?"
+    return Entry(name=point.name, group=point.group, distribution=name, version=version, target=point.value)
+
+
+def _owns(entry: Entry) -> bool:
+    return entry.distribution.lower().replace("_", "-") == f"tiebreak-{entry.name}"
+
+
+def _clash(entry: Entry, entries: Sequence[Entry]) -> str:
+    others = [e for e in entries if e.name == entry.name and e.distribution != entry.distribution]
+    if not others or _owns(entry):
+        return ""
+    return f"the name {entry.name!r} is also claimed by {', '.join(e.distribution for e in others)}"

@@ -1,0 +1,171 @@
+"""`Server`: runs a wire engine, or reaches a running one, and drives its exchanges."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from typing import TypeVar
+
+from tiebreak.command import ProcessOptions, Readiness
+from tiebreak.engine import Call, Reply, WireEngine
+from tiebreak.errors import EngineHung, EngineStartError, TiebreakError
+from tiebreak.process import EngineProcess
+from tiebreak.transport import ConnectionLost, Spent, Transport, adrive, drive
+
+__all__ = ["Server"]
+
+T = TypeVar("T")
+
+POLL = 0.1  # seconds between looks at a server that is still loading
+
+
+class Server:
+    """One wire engine and the way to it: a process of our own, or a URL.
+
+    Args:
+        engine: what to start and what to say to it.
+        transport: connections to it.
+    """
+
+    def __init__(self, engine: WireEngine, transport: Transport) -> None:
+        self.engine = engine
+        self.transport = transport
+        self.process: EngineProcess | None = None
+        self._lock = threading.Lock()
+        self._greeted = ""
+
+    @property
+    def url(self) -> str:
+        """Base URL of the running engine, "" where it does not run."""
+        return self.engine.url or (self.process.url if self.process else "")
+
+    @property
+    def ready(self) -> bool:
+        """Whether the engine runs and has been greeted since it was started."""
+        return bool(self._greeted) and self._greeted == self.url
+
+    def start(self) -> None:
+        """Start or reach the engine and greet it; returns at once where that is done. Thread-safe.
+
+        Raises:
+            EngineUnavailable: no binary.
+            EngineStartError: it never became ready.
+            MemoryRefused: it would not fit.
+        """
+        if self.ready:
+            return
+        with self._lock:
+            if self._greeted and self._greeted == self.url:  # another thread was faster
+                return
+            url = self._attach(self.engine.url) if self.engine.url else self._launch()
+            deadline = time.monotonic() + self.engine.load_timeout
+            try:
+                drive(self.engine.greeting(), self.transport, url, self.engine.headers, deadline)
+            except TiebreakError as error:
+                raise self._explained(error) from error.__cause__
+            self._greeted = url
+
+    def run(self, steps: Generator[Call, Reply, T], deadline: float) -> tuple[T, Spent]:
+        """Drive an exchange to its end.
+
+        Args:
+            steps: an engine's exchange.
+            deadline: `time.monotonic()` by which it must be over.
+
+        Returns:
+            what the exchange returned, and what its calls took.
+
+        Raises:
+            EngineDied: the process ended meanwhile.
+            TiebreakError: whatever the exchange or the transport raised, with the log tail of our process.
+        """
+        try:
+            result = drive(steps, self.transport, self.url, self.engine.headers, deadline)
+        except TiebreakError as error:
+            raise self._explained(error) from error.__cause__
+        self._answered()
+        return result
+
+    async def arun(self, steps: Generator[Call, Reply, T], deadline: float) -> tuple[T, Spent]:
+        """The same from a task; see `run`."""
+        try:
+            result = await adrive(steps, self.transport, self.url, self.engine.headers, deadline)
+        except TiebreakError as error:
+            raise self._explained(error) from error.__cause__
+        self._answered()
+        return result
+
+    def close(self) -> None:
+        """Stop the process if it is ours, and close the connections. A second call does nothing."""
+        if self.process is not None:
+            self.process.stop()
+        self.transport.close()
+
+    def _launch(self) -> str:
+        if self.process is None:
+            name = self.engine.info.name
+            options = ProcessOptions(load_timeout=self.engine.load_timeout)
+            self.process = EngineProcess(name, self.engine.launch(), self._probe, options=options)
+        return self.process.ensure()
+
+    def _attach(self, url: str) -> str:
+        """Wait until a server that somebody else runs is ready."""
+        started = time.monotonic()
+        deadline = started + self.engine.load_timeout
+        refused = ""
+        while True:
+            try:
+                found = self.engine.readiness(self._look(url, min(deadline, time.monotonic() + 5.0)))
+            except ConnectionLost as error:
+                # Nobody listens: waiting is for servers that say that they are loading.
+                raise EngineStartError(
+                    f"Nothing answers at {url}. {error.message}",
+                    remedy="Start the server, or correct the URL.",
+                    engine=self.engine.info.name,
+                ) from None
+            except EngineHung:
+                found = Readiness(state="loading", text="no answer yet")
+            if found.state == "ready":
+                return url
+            if found.state == "stranger":
+                raise EngineStartError(
+                    f"What answers at {url} is not {self.engine.info.name}: {found.text}.",
+                    remedy="Correct the URL.",
+                    engine=self.engine.info.name,
+                )
+            refused = found.text or refused
+            if time.monotonic() >= deadline:
+                raise EngineStartError(
+                    f"{url} is still loading after {time.monotonic() - started:.0f} s ({refused}).",
+                    remedy="Raise load_timeout, or look at that server's log.",
+                    engine=self.engine.info.name,
+                )
+            time.sleep(POLL)
+
+    def _probe(self, url: str, timeout: float) -> Readiness:
+        try:
+            return self.engine.readiness(self._look(url, time.monotonic() + timeout))
+        except (ConnectionLost, EngineHung) as error:
+            return Readiness(state="loading", text=error.message)
+
+    def _look(self, url: str, deadline: float) -> Reply:
+        return self.transport.send(self.engine.ready_call(), url, self.engine.headers, deadline)
+
+    def _answered(self) -> None:
+        if self.process is not None:
+            self.process.answered()
+
+    def _explained(self, error: TiebreakError) -> TiebreakError:
+        """The error with what is known about our process: a lost connection may be a death."""
+        process = self.process
+        if process is None:
+            return error
+        if isinstance(error, ConnectionLost):
+            try:
+                process.check(within=1.0)
+            except TiebreakError as died:
+                return died
+        if not error.log and error.exit_code not in (2, 5):
+            error.log = process.log_tail()
+        return error

@@ -1,0 +1,349 @@
+"""`Session`: one engine, one model and its stages, bound together; the one place where a request runs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tiebreak.answers import Decision, Receipt, Timings
+from tiebreak.engine import Engine, LocalEngine, WireEngine
+from tiebreak.errors import EngineHung, TiebreakError, Unsupported
+from tiebreak.evidence import Outcome, TokenScores
+from tiebreak.plan import Plan
+from tiebreak.questions import Request
+from tiebreak.stages.cache import CachePolicy
+from tiebreak.stages.layout import Layout
+from tiebreak.stages.readout import Reading, Readout
+
+if TYPE_CHECKING:
+    from tiebreak.admission import Admission
+    from tiebreak.server import Server
+
+__all__ = ["DecisionWarning", "Explanation", "Observer", "Opened", "Session", "Stages"]
+
+Observer = Callable[[Request], AbstractContextManager[object]]
+
+
+class DecisionWarning(UserWarning):
+    """Something about decisions that the caller should know; given once per session and kind."""
+
+
+@attrs.frozen(kw_only=True)
+class Stages:
+    """The three stages that a session binds to its engine, and how evidence is read."""
+
+    layout: Layout
+    readout: Readout
+    cache: CachePolicy
+    reading: Reading = attrs.field(factory=Reading)
+
+    def check(self, engine: Engine) -> None:
+        """Refuse stages that do not fit each other, by type, with the reason.
+
+        Raises:
+            Unsupported: naming the two stages and what each wants.
+        """
+        found = engine.capabilities.evidence
+        name = engine.info.name
+        for stage, kind, wants in (
+            ("layout", self.layout.name, self.layout.evidence),
+            ("readout", self.readout.name, self.readout.evidence),
+        ):
+            if wants != found:
+                raise Unsupported(
+                    f"The {stage} {kind!r} needs {_EVIDENCE[wants]}, but this engine returns {_EVIDENCE[found]}.",
+                    remedy=f"Leave {stage} to the engine, or choose another engine.",
+                    engine=name,
+                )
+
+
+_EVIDENCE = {"tokens": "token log-probabilities", "distribution": "finished distributions"}
+
+
+@attrs.frozen(kw_only=True)
+class Opened:
+    """An engine that requests can be put to, with what stands between them and it; shared by sessions.
+
+    Attributes:
+        engine: what looks at plans.
+        admission: the gate in front of it.
+        server: what runs and reaches a wire engine, None for a local one.
+        plugin: distribution and version of its plugin.
+        model: the model reference as it was typed.
+        options: every option with its value.
+    """
+
+    engine: Engine
+    admission: Admission
+    server: Server | None = None
+    plugin: str = ""
+    model: str = ""
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Explanation:
+    """What would be sent for a request, and nothing sent.
+
+    Attributes:
+        plan: rows with their segments and cuts.
+        tokens: per row and piece the token ids, None where the engine does not show them.
+        receipt: the stages and the fingerprint that an answer would carry.
+    """
+
+    plan: Plan
+    tokens: Sequence[Sequence[Sequence[int]]] | None
+    receipt: Receipt
+
+
+class Session:
+    """Runs requests against one engine with fixed stages, from any thread and any event loop."""
+
+    def __init__(self, opened: Opened, stages: Stages, observers: Sequence[Observer] = ()) -> None:
+        stages.check(opened.engine)
+        self.opened = opened
+        self.stages = stages
+        self.observers = tuple(observers)
+        self._warned: set[str] = set()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that answers."""
+        return self.opened.engine
+
+    def start(self) -> None:
+        """Make the engine ready; returns at once where it is."""
+        self._runs.start()
+
+    def decide(self, request: Request, timeout: float) -> Decision:
+        """Answer a request; see `Decider.decide`.
+
+        Args:
+            request: checked state and questions.
+            timeout: seconds for the answer; starting the engine has its own budget.
+        """
+        clock = _Clock()
+        self._check(request)
+        self.start()
+        with ExitStack() as around:
+            self._observe(around, request)
+            plan = self._plan(request, clock)
+            deadline = time.monotonic() + timeout
+            with self.opened.admission.enter(timeout) as queued:
+                clock.queue = queued
+                outcome, wall = self._ask(plan, deadline)
+            return self._decision(plan, outcome, wall, clock)
+
+    async def adecide(self, request: Request, timeout: float) -> Decision:
+        """The same from a task: the event loop is never blocked; see `decide`."""
+        clock = _Clock()
+        self._check(request)
+        if not self._runs.ready:
+            await asyncio.to_thread(self.start)
+        with ExitStack() as around:
+            self._observe(around, request)
+            plan = self._plan(request, clock)
+            deadline = time.monotonic() + timeout
+            async with self.opened.admission.aenter(timeout) as queued:
+                clock.queue = queued
+                outcome, wall = await self._aask(plan, deadline)
+            return self._decision(plan, outcome, wall, clock)
+
+    def explain(self, request: Request) -> Explanation:
+        """Lay out a request and show it; the engine is started if its vocabulary is needed, but not asked."""
+        self._check(request)
+        self.start()
+        plan = self._plan(request, _Clock())
+        try:
+            tokens = self._tokens(plan)
+        except Unsupported:
+            tokens = None
+        return Explanation(plan=plan, tokens=tokens, receipt=self._receipt(None, ()))
+
+    def _check(self, request: Request) -> None:
+        self.engine.capabilities.check(request, self.engine.info.name)
+        self.engine.limits.check(request, self.engine.info.name)
+
+    def _plan(self, request: Request, clock: _Clock) -> Plan:
+        started = time.perf_counter()
+        plan = self.stages.cache.cut(self.stages.layout.plan(request, self.engine.vocabulary))
+        clock.layout = (time.perf_counter() - started) * 1e3
+        return plan
+
+    @property
+    def _runs(self) -> Server | LocalEngine:
+        """What has to run before a request: the server of a wire engine, or the local engine itself."""
+        if self.opened.server is not None:
+            return self.opened.server
+        assert isinstance(self.engine, LocalEngine)
+        return self.engine
+
+    def _ask(self, plan: Plan, deadline: float) -> tuple[Outcome, float]:
+        """Evidence for a plan, and the wall clock of asking for it in ms."""
+        engine, server = self.engine, self.opened.server
+        if isinstance(engine, LocalEngine):
+            return self._compute(engine, plan, deadline)
+        assert isinstance(engine, WireEngine) and server is not None
+        try:
+            return server.run(engine.exchange(plan), deadline)
+        except EngineHung:
+            self._abandon()
+            raise
+
+    async def _aask(self, plan: Plan, deadline: float) -> tuple[Outcome, float]:
+        """The same from a task."""
+        engine, server = self.engine, self.opened.server
+        if isinstance(engine, LocalEngine):
+            return await asyncio.to_thread(self._compute, engine, plan, deadline)
+        assert isinstance(engine, WireEngine) and server is not None
+        try:
+            return await server.arun(engine.exchange(plan), deadline)
+        except (EngineHung, asyncio.CancelledError):
+            self._abandon()
+            raise
+
+    def _abandon(self) -> None:
+        if not self.engine.capabilities.cancels:
+            self.opened.admission.abandoned += 1
+
+    def _compute(self, engine: LocalEngine, plan: Plan, deadline: float) -> tuple[Outcome, float]:
+        started = time.perf_counter()
+        (outcome,) = engine.evidence([plan], lambda: time.monotonic() >= deadline)
+        return outcome, (time.perf_counter() - started) * 1e3
+
+    def _tokens(self, plan: Plan) -> Sequence[Sequence[Sequence[int]]]:
+        engine, server = self.engine, self.opened.server
+        if isinstance(engine, LocalEngine):
+            return engine.tokens(plan)
+        assert isinstance(engine, WireEngine) and server is not None
+        tokens, _ = server.run(engine.tokens(plan), time.monotonic() + 60.0)
+        return tokens
+
+    def _observe(self, around: ExitStack, request: Request) -> None:
+        for observer in self.observers:
+            try:
+                around.enter_context(_Harmless(observer(request), self._warn))
+            except Exception as error:  # noqa: BLE001  an observer may not change what happens, not by failing either
+                self._warn(
+                    "observer",
+                    f"An observer failed before a request: {type(error).__name__}: {error}.",
+                )
+
+    def _decision(self, plan: Plan, outcome: Outcome, wall: float, clock: _Clock) -> Decision:
+        started = time.perf_counter()
+        notes = [*outcome.warnings, *self._notes(outcome)]
+        if self.opened.admission.abandoned:
+            waited = self.opened.admission.abandoned
+            notes.append(f"abandoned: {waited} earlier requests timed out here; the engine worked them off first")
+            self.opened.admission.abandoned = 0
+        try:
+            answers = self.stages.readout.read(plan, outcome.evidence, self.stages.reading)
+        except TiebreakError as error:
+            error.engine = error.engine or self.engine.info.name
+            raise
+        for note in notes:
+            self._warn(note.split(":")[0], note)
+        finished = time.perf_counter()
+        computed = outcome.engine_ms
+        timings = Timings(
+            queue=clock.queue,
+            layout=clock.layout,
+            transport=None if computed is None else max(0.0, wall - computed),
+            prefill=outcome.prefill_ms,
+            restore=outcome.restore_ms,
+            readout=(finished - started) * 1e3,
+            total=(finished - clock.started) * 1e3,
+            engine=outcome.phases,
+        )
+        cache = outcome.cache
+        if cache.scope == "none" and cache.status != "off":
+            cache = attrs.evolve(cache, scope=self.stages.cache.scope(plan))
+        return Decision(
+            answers=answers,
+            timings=timings,
+            cache=cache,
+            receipt=self._receipt(outcome, tuple(notes)),
+        )
+
+    def _notes(self, outcome: Outcome) -> Sequence[str]:
+        least = self.stages.reading.min_coverage
+        low = [e.coverage for e in outcome.evidence if isinstance(e, TokenScores) and e.coverage < least]
+        if not low:
+            return ()
+        return (f"low coverage: the allowed labels hold only {min(low):.2%} of the model's mass",)
+
+    def _warn(self, kind: str, text: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warnings.warn(f"{self.engine.info.name}: {text}", DecisionWarning, stacklevel=2)
+
+    def _receipt(self, outcome: Outcome | None, notes: tuple[str, ...]) -> Receipt:
+        engine, stages = self.engine, self.stages
+        affecting = {spec.name for spec in engine.info.options if spec.affects_answers}
+        receipt = Receipt(
+            engine=engine.info.name,
+            engine_version=engine.version,
+            plugin=self.opened.plugin,
+            model=self.opened.model,
+            model_sha256=engine.model_sha256,
+            resolved_model=outcome.resolved_model if outcome else None,
+            layout=stages.layout.name,
+            readout=stages.readout.name,
+            cache=stages.cache.name,
+            temperature=stages.reading.temperature,
+            prompt_tokens=outcome.prompt_tokens if outcome else None,
+            request_id=outcome.request_id if outcome else None,
+            usage=outcome.usage if outcome else {},
+            warnings=notes,
+        )
+        options = {name: self.opened.options.get(name) for name in sorted(affecting)}
+        parts = (
+            receipt.engine,
+            receipt.engine_version,
+            receipt.plugin,
+            receipt.model_sha256 or receipt.resolved_model or receipt.model,
+            receipt.layout,
+            receipt.readout,
+            receipt.cache,
+            sorted(receipt.temperature.items()),
+            sorted(options.items()),
+        )
+        return attrs.evolve(receipt, fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest()[:12])
+
+
+class _Clock:
+    """The times of one request that are taken on the way."""
+
+    __slots__ = ("layout", "queue", "started")
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self.queue = 0.0
+        self.layout = 0.0
+
+
+class _Harmless(AbstractContextManager[None]):
+    """An observer's context manager whose failures become warnings and which cannot swallow errors."""
+
+    def __init__(self, inner: AbstractContextManager[object], warn: Callable[[str, str], None]) -> None:
+        self._inner = inner
+        self._warn = warn
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._inner.__exit__(*error)
+        except Exception as failure:  # noqa: BLE001  see above
+            self._warn(
+                "observer",
+                f"An observer failed after a request: {type(failure).__name__}: {failure}.",
+            )

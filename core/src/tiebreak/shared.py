@@ -1,0 +1,125 @@
+"""The Decider and the engines that everything in this process shares, made when they are first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tiebreak.answers import Answer, Decision
+from tiebreak.decider import Decider
+from tiebreak.questions import JSON, Question
+
+if TYPE_CHECKING:
+    from tiebreak.pool import Pool
+
+__all__ = [
+    "acheck",
+    "achoose",
+    "adecide",
+    "arate",
+    "check",
+    "choose",
+    "decide",
+    "default",
+    "rate",
+    "shutdown",
+    "use",
+]
+
+
+class _Shared:
+    """What module-level functions share; forked children start with their own."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.pool: Pool | None = None
+        self.decider: Decider | None = None
+
+
+_shared = _Shared()
+
+
+def pool() -> Pool:
+    """The engines that are open in this process."""
+    from tiebreak.pool import Pool
+
+    with _shared.lock:
+        if _shared.pool is None:
+            _shared.pool = Pool()
+        return _shared.pool
+
+
+def use(engine: str | None = None, model: str | None = None, **options: Any) -> Decider:
+    """Make the module-level functions ask this engine and model; arguments as for `Decider`.
+
+    Returns:
+        the Decider that they now share.
+    """
+    decider = Decider(engine, model, **options)
+    with _shared.lock:
+        before, _shared.decider = _shared.decider, decider
+    if before is not None:
+        before.close()
+    return decider
+
+
+def default() -> Decider:
+    """The Decider that the module-level functions share."""
+    with _shared.lock:
+        if _shared.decider is None:
+            _shared.decider = Decider()
+        return _shared.decider
+
+
+def shutdown() -> None:
+    """Stop every engine that this process started and forget the default Decider. Safe to call twice."""
+    with _shared.lock:
+        decider, _shared.decider = _shared.decider, None
+        engines, _shared.pool = _shared.pool, None
+    if decider is not None:
+        decider.close()
+    if engines is not None:
+        engines.close()
+
+
+def decide(state: JSON, questions: Mapping[str, Question]) -> Decision:
+    """`Decider.decide` on the default Decider."""
+    return default().decide(state, questions)
+
+
+async def adecide(state: JSON, questions: Mapping[str, Question]) -> Decision:
+    """`Decider.adecide` on the default Decider."""
+    return await default().adecide(state, questions)
+
+
+def choose(state: JSON, options: Iterable[str] | Mapping[str, str | None], question: str | None = None) -> Answer:
+    """`Decider.choose` on the default Decider."""
+    return default().choose(state, options, question)
+
+
+async def achoose(
+    state: JSON, options: Iterable[str] | Mapping[str, str | None], question: str | None = None
+) -> Answer:
+    """`Decider.achoose` on the default Decider."""
+    return await default().achoose(state, options, question)
+
+
+def check(state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
+    """`Decider.check` on the default Decider."""
+    return default().check(state, question, yes=yes, no=no)
+
+
+async def acheck(state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
+    """`Decider.acheck` on the default Decider."""
+    return await default().acheck(state, question, yes=yes, no=no)
+
+
+def rate(state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]) -> Answer:
+    """`Decider.rate` on the default Decider."""
+    return default().rate(state, question, levels)
+
+
+async def arate(state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]) -> Answer:
+    """`Decider.arate` on the default Decider."""
+    return await default().arate(state, question, levels)
