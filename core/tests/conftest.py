@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import importlib.util
 import struct
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tiebreak import models
+from tiebreak import Decider, models
+from tiebreak.pool import Pool
 
 MakeGguf = Callable[..., bytes]
+
+
+@pytest.fixture(scope="session")
+def http_stub() -> ModuleType:
+    """The module of the stub engine and its server."""
+    path = Path(__file__).parent / "stubs" / "http_stub.py"
+    spec = importlib.util.spec_from_file_location("http_stub", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["http_stub"] = module  # so that what it defines can be pickled and looked up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def stub(http_stub: ModuleType) -> Iterator[Any]:
+    """A running stub server."""
+    server = http_stub.Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def decider(http_stub: ModuleType, stub: Any) -> Iterator[Callable[..., Decider]]:
+    """Makes Deciders on the stub server, in a pool of their own, and closes them."""
+    pool = Pool()
+
+    def make(**options: Any) -> Decider:
+        options.setdefault("url", stub.url)
+        return Decider("stub", registry=http_stub.registry(), pool=pool, **options)
+
+    yield make
+    pool.close()
 
 
 @pytest.fixture(scope="session")

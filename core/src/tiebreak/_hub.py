@@ -7,7 +7,7 @@ from pathlib import Path
 from tiebreak.errors import ModelUnavailable
 from tiebreak.references import HubReference
 
-__all__ = ["hub_file"]
+__all__ = ["cached", "hub_file"]
 
 
 def hub_file(reference: HubReference) -> Path:
@@ -34,3 +34,13 @@ def hub_file(reference: HubReference) -> Path:
             remedy="Check the name, the revision, the network, and access (`hf auth login`).",
         ) from error
     return Path(found)
+
+
+def cached(reference: HubReference) -> Path | None:
+    """The path of a hub file that is already in that library's cache, None where it is not or the library is not."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    found = try_to_load_from_cache(reference.repository, reference.file, revision=reference.revision)
+    return Path(found) if isinstance(found, str) else None

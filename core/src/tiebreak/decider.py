@@ -102,7 +102,8 @@ class Decider:
         }
         own = {name: value for name, value in options.items() if name not in core}
         self._options = {**_check_options(self.info, own), "url": _check_url(url, self.info)}
-        default = self.info.default_model if url is None else None
+        # A server that is attached to has its model; somebody else's machine is told which of its models to ask.
+        default = self.info.default_model if url is None or self.info.capabilities.hosted else None
         self._model: str | os.PathLike[str] | None = default if model is None else model
         self._stages = {"layout": layout, "readout": readout, "cache": cache}
         self._temperature = _check_temperature(temperature)
@@ -286,8 +287,13 @@ class Decider:
     def _resolve(self) -> Model | None:
         if self._model is None:
             return None
-        from tiebreak.models import resolve
+        from tiebreak.models import Model, resolve
 
+        if self.info.capabilities.hosted:
+            # Not a file: an id that only the other side can resolve, handed over as it was typed.
+            typed = os.fspath(self._model)
+            listed = {info.name: info for info in self._plugin.models()}
+            return Model(reference=typed, name=typed, info=listed.get(typed))
         return resolve(self._model, lambda: self._registry.models()[0], progress=self._progress)
 
     def _stage(self, hook: str, stage: str, kind: type[Any], model: Model | None) -> Any:
@@ -328,8 +334,8 @@ class Decider:
         calibrated = None
         if self._temperature is not None:
             temperature = {**temperature, **self._temperature}
-        elif info is not None and info.temperatures and layout in info.layouts:
-            temperature = {**temperature, **info.temperatures}
+        elif info is not None and info.temperatures_in(layout):
+            temperature = {**temperature, **info.temperatures_in(layout)}
             calibrated = f"model card of {info.name}"
         return Reading(
             temperature=temperature,

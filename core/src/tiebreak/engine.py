@@ -36,6 +36,7 @@ __all__ = [
     "LocalEngine",
     "OptionSpec",
     "Reply",
+    "Spent",
     "Vocabulary",
     "WireEngine",
 ]
@@ -328,6 +329,18 @@ class Reply:
             ) from None
 
 
+@attrs.frozen(kw_only=True)
+class Spent:
+    """What the calls of one exchange took, in milliseconds: on the wire, and waiting on our side before and between."""
+
+    wall_ms: float = 0.0
+    waited_ms: float = 0.0
+
+    def plus(self, reply: Reply) -> Spent:
+        """The same with one more reply."""
+        return Spent(wall_ms=self.wall_ms + reply.wall_ms, waited_ms=self.waited_ms + reply.waited_ms)
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
@@ -435,6 +448,12 @@ class LocalEngine(Engine):
             EngineUnavailable: a library is missing.
             MemoryRefused: it would not fit.
         """
+
+    def footprint(self) -> Footprint:
+        """What the engine will need in memory, for the guard; nothing, unless it says otherwise."""
+        from tiebreak.memory import Footprint
+
+        return Footprint(weights=0)
 
     @abstractmethod
     def close(self) -> None:

@@ -90,7 +90,7 @@ class Launch:
         order: what to start.
 
     Raises:
-        EngineStartError: this Python cannot start a keeper.
+        EngineStartError: this Python cannot start a keeper, or there is no place for the log.
     """
 
     def __init__(self, order: Order) -> None:
@@ -105,9 +105,15 @@ class Launch:
         self._started = time.monotonic()
         self._kept = b""
         prefix = f"tiebreak-{re.sub('[^A-Za-z0-9_.-]', '_', order.name)}-"
-        self._dir = Path(tempfile.mkdtemp(prefix=prefix, dir=order.log_dir))
+        try:
+            self._dir = Path(tempfile.mkdtemp(prefix=prefix, dir=order.log_dir))
+        except OSError as error:
+            raise EngineStartError(
+                f"there is no place for its log: {error}.",
+                remedy="Make that directory writable, or choose another log_dir.",
+                engine=order.name,
+            ) from error
         self._log = self._dir / "engine.log"
-        self.owner = os.getpid()
         self.told = threading.Event()
         self.ended = threading.Event()
         self.failure = ""

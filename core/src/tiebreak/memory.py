@@ -250,7 +250,7 @@ class MemoryGuard:
             names = ", ".join(f"{one.process.name} ({size_text(one.footprint.total)})" for one in present)
             raise MemoryRefused(
                 f"one model at a time: {names} is loaded.",
-                remedy="Stop it with tiebreak.shutdown(), or switch one_model_at_a_time off.",
+                remedy="Stop it with tiebreak.shutdown(), or allow several: tiebreak.memory_limits(one_model_at_a_time=False).",
                 engine=name,
             )
         info = self._meminfo()
@@ -266,7 +266,8 @@ class MemoryGuard:
         if footprint.total > usable and not self.limits.override:
             raise MemoryRefused(
                 f"the model does not fit and was not loaded: {figures}.",
-                remedy="Choose a smaller model, context or cache, free memory, or set override.",
+                remedy="Choose a smaller model, context or cache, or free memory; to load it all the same, "
+                "call tiebreak.memory_limits(override=True), or pass --memory-override.",
                 engine=name,
             )
         if footprint.total > self.limits.warn_at * usable:

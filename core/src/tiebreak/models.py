@@ -17,6 +17,7 @@ from tiebreak.errors import InvalidRequest
 from tiebreak.references import (
     FileReference,
     HubReference,
+    MadeReference,
     NamedReference,
     Reference,
     WheelReference,
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
     from tiebreak._fetch import Progress
     from tiebreak.gguf import Gguf
 
-__all__ = ["REGISTERED", "Model", "ModelInfo", "check_file", "resolve"]
+__all__ = ["REGISTERED", "Model", "ModelInfo", "cached", "check_file", "resolve"]
 
 _KINDS = ("choice", "yes_no", "score")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def _copied(nested: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    return {key: dict(values) for key, values in nested.items()}
 
 
 @attrs.frozen(kw_only=True)
@@ -41,14 +46,18 @@ class ModelInfo:
     Args:
         name: what users type: letters, digits, `.`, `_`, `-`.
         summary: one line for `tiebreak models`.
-        source: the reference that it is fetched from; empty for a hosted model, which has no file.
-        sha256: of the file, 64 lower-case hexadecimal digits.
+        source: the reference that it is fetched from, or `made:PACKAGE.MODULE:FUNCTION`, a function of
+            (path, progress) that writes the file to a new path; empty for a hosted model, which has
+            no file.
+        sha256: of the file, 64 lower-case hexadecimal digits; needed, with `bytes`, where code makes it.
         bytes: size of the file.
         licence: SPDX identifier of the weights.
         layouts: the layouts that it was trained for, the default first; empty where it was not
             trained for any.
         readout: the readout that it was trained for; empty for the engine's own.
-        temperatures: question kind -> temperature that its probabilities were calibrated with.
+        temperatures: question kind -> temperature that its probabilities were calibrated with, in
+            every layout that it was trained for.
+        layout_temperatures: layout -> question kind -> temperature, where a layout needs another one.
         kinds: the question kinds that it answers.
 
     Raises:
@@ -64,23 +73,43 @@ class ModelInfo:
     layouts: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     readout: str = ""
     temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=dict, hash=False)
+    layout_temperatures: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict, converter=_copied, hash=False)
     kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=tuple)
 
     def __attrs_post_init__(self) -> None:
         if not is_name(self.name):
             raise self._wrong("name", "letters, digits, '.', '_' and '-'")
-        if self.source and isinstance(parse(self.source), NamedReference):
-            raise self._wrong("source", "a path, pypi: or hf: reference")
+        source = parse(self.source) if self.source else None
+        if isinstance(source, NamedReference):
+            raise self._wrong("source", "a path, or a pypi:, hf: or made: reference")
         if self.sha256 is not None and _SHA256.fullmatch(self.sha256) is None:
             raise self._wrong("sha256", "64 lower-case hexadecimal digits")
         if self.bytes is not None and self.bytes <= 0:
             raise self._wrong("bytes", "a positive number")
         if not self.kinds or not set(self.kinds) <= set(_KINDS):
             raise self._wrong("kinds", f"some of {', '.join(_KINDS)}")
-        if not set(self.temperatures) <= set(self.kinds) or not all(
-            math.isfinite(value) and value > 0 for value in self.temperatures.values()
-        ):
+        if isinstance(source, MadeReference):
+            for argument in ("sha256", "bytes"):
+                if getattr(self, argument) is None:
+                    raise self._wrong(argument, "known for a file that code makes, so that it can be checked")
+        if not self._temper(self.temperatures):
             raise self._wrong("temperatures", "a positive number for each of the model's kinds")
+        if not set(self.layout_temperatures) <= set(self.layouts) or not all(
+            map(self._temper, self.layout_temperatures.values())
+        ):
+            raise self._wrong("layout_temperatures", "for some of its layouts, a positive number for each of its kinds")
+
+    def temperatures_in(self, layout: str) -> Mapping[str, float]:
+        """The temperature per question kind in one layout; none where it was not trained for that layout."""
+        if layout not in self.layouts:
+            return {}
+        return {**self.temperatures, **self.layout_temperatures.get(layout, {})}
+
+    def _temper(self, temperatures: Mapping[str, float]) -> bool:
+        """Whether these are temperatures of kinds that the model answers."""
+        return set(temperatures) <= set(self.kinds) and all(
+            math.isfinite(value) and value > 0 for value in temperatures.values()
+        )
 
     def _wrong(self, argument: str, right: str) -> InvalidRequest:
         return InvalidRequest(
@@ -161,7 +190,7 @@ def resolve(
     *,
     progress: Progress | None = None,
 ) -> Model:
-    """From a reference to a model whose file is here and whole, fetched where need be.
+    """From a reference to a model whose file is here and whole, fetched or made where need be.
 
     A file that is registered is compared with its size and SHA-256; any other with its own tensor
     table.
@@ -191,11 +220,36 @@ def resolve(
     return Model(reference=typed, name=info.name, path=found, info=info)
 
 
+def cached(info: ModelInfo) -> Path | None:
+    """Where a registered model's file lies on this machine, None where it would have to be fetched or made.
+
+    Nothing is fetched or made. A hosted model has no file.
+    """
+    from tiebreak import _fetch, _hub, _make
+
+    if not info.source:
+        return None
+    parsed = parse(info.source)
+    expected = _fetch.Expected(size=info.bytes, sha256=info.sha256)
+    if isinstance(parsed, WheelReference):
+        return _fetch.here(parsed, expected)
+    if isinstance(parsed, MadeReference):
+        return _make.here(info.name, expected)
+    if isinstance(parsed, HubReference):
+        return _hub.cached(parsed)
+    assert isinstance(parsed, FileReference)  # a source is never a name
+    return parsed.path if parsed.path.is_file() else None
+
+
 def _info(
     parsed: Reference,
     registered: Mapping[str, ModelInfo] | Callable[[], Mapping[str, ModelInfo]],
 ) -> ModelInfo | None:
-    """What is registered under this name or for this source; nothing for a file."""
+    """What is registered under this name or for this source; nothing for a file.
+
+    Raises:
+        InvalidRequest: a name, or code that makes a model, that nobody registered.
+    """
     if isinstance(parsed, FileReference):
         return None
     own = _match(parsed, REGISTERED)
@@ -205,6 +259,8 @@ def _info(
     found = _match(parsed, others)
     if found is None and isinstance(parsed, NamedReference):
         raise _unknown(parsed.name, {**others, **REGISTERED})
+    if found is None and isinstance(parsed, MadeReference):  # a reference alone never runs code
+        raise InvalidRequest(f"No installed plugin registered a model as {parsed}.", remedy="Write the model's name.")
     return found
 
 
@@ -215,9 +271,12 @@ def _match(parsed: Reference, among: Mapping[str, ModelInfo]) -> ModelInfo | Non
 
 
 def _path(parsed: Reference, info: ModelInfo | None, progress: Progress | None) -> Path:
-    from tiebreak import _fetch, _hub, _store
+    from tiebreak import _fetch, _hub, _make, _store
 
     expected = _fetch.Expected(size=info.bytes if info else None, sha256=info.sha256 if info else None)
+    if isinstance(parsed, MadeReference):
+        assert info is not None  # an unregistered one was refused
+        return _make.made_file(info.name, parsed, expected, progress or _fetch.quiet)
     if isinstance(parsed, WheelReference):
         return _fetch.wheel_file(parsed, expected, progress or _fetch.quiet)
     if isinstance(parsed, HubReference):

@@ -10,6 +10,7 @@ import attrs
 
 from tiebreak.admission import Admission
 from tiebreak.engine import EngineInfo, LocalEngine, WireEngine
+from tiebreak.memory import MemoryGuard
 from tiebreak.models import Model
 from tiebreak.registry import Plugin
 from tiebreak.server import Server
@@ -52,9 +53,14 @@ class Wanted:
 
 
 class Pool:
-    """Open engines by what was wanted, each with a count of the Deciders that use it."""
+    """Open engines by what was wanted, each with a count of the Deciders that use it.
 
-    def __init__(self) -> None:
+    Args:
+        guard: the memory guard that all of them are loaded under; None makes one with default limits.
+    """
+
+    def __init__(self, guard: MemoryGuard | None = None) -> None:
+        self.guard = guard or MemoryGuard()
         self._lock = threading.Lock()
         self._open: dict[tuple[object, ...], _Shared] = {}
 
@@ -69,7 +75,7 @@ class Pool:
         with shared.lock:
             if shared.opened is None:
                 try:
-                    shared.opened = _open(plugin, wanted)
+                    shared.opened = _open(plugin, wanted, self.guard)
                 except BaseException:
                     self._give_back(wanted.key)
                     raise
@@ -110,13 +116,16 @@ class _Shared:
         self.opened: Opened | None = None
 
 
-def _open(plugin: Plugin, wanted: Wanted) -> Opened:
+def _open(plugin: Plugin, wanted: Wanted, guard: MemoryGuard) -> Opened:
     engine = plugin.load(wanted.info, wanted.model, wanted.options)
     name = wanted.info.name
     return Opened(
         engine=engine,
         admission=Admission(engine.capabilities.concurrency, wanted.queue_limit, name),
-        server=Server(engine, Transport(name, wanted.mount, engine.pace)) if isinstance(engine, WireEngine) else None,
+        guard=guard,
+        server=Server(engine, Transport(name, wanted.mount, engine.pace), guard)
+        if isinstance(engine, WireEngine)
+        else None,
         plugin=f"{plugin.entry.distribution} {plugin.entry.version}",
         model=wanted.model.reference if wanted.model else "",
         options=wanted.options,

@@ -1,4 +1,4 @@
-"""How a model is referred to: four forms of text, parsed before anything is read or fetched."""
+"""How a model is referred to: five forms of text, parsed before anything is read, fetched or run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tiebreak.errors import InvalidRequest
 __all__ = [
     "FileReference",
     "HubReference",
+    "MadeReference",
     "NamedReference",
     "Reference",
     "WheelReference",
@@ -31,6 +32,8 @@ _WHEEL = re.compile(
     r"==(?P<version>[A-Za-z0-9][A-Za-z0-9.!+_-]*)/(?P<member>.+)"
 )
 _HUB_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+# A dotted module and a function in it, as entry points are written.
+_CODE = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<function>[A-Za-z_]\w*)", re.ASCII)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: "C:" is a drive
 
 
@@ -72,7 +75,18 @@ class HubReference:
         return f"hf:{self.repository}/{self.file}" + (f"@{self.revision}" if self.revision else "")
 
 
-Reference = FileReference | NamedReference | WheelReference | HubReference
+@attrs.frozen(kw_only=True)
+class MadeReference:
+    """A function that makes the file: good as the source of a registered model, never as what a user typed."""
+
+    module: str
+    function: str
+
+    def __str__(self) -> str:
+        return f"made:{self.module}:{self.function}"
+
+
+Reference = FileReference | NamedReference | WheelReference | HubReference | MadeReference
 
 
 def parse(reference: str | os.PathLike[str]) -> Reference:
@@ -85,7 +99,7 @@ def parse(reference: str | os.PathLike[str]) -> Reference:
         reference: what the user typed, or a path object.
 
     Raises:
-        InvalidRequest: it has none of the four forms; the message says the right one.
+        InvalidRequest: it has none of the forms; the message says the right one.
     """
     if isinstance(reference, os.PathLike):
         return _file(os.fspath(reference))
@@ -101,6 +115,8 @@ def parse(reference: str | os.PathLike[str]) -> Reference:
             return _wheel(text, rest)
         if scheme[1] == "hf":
             return _hub(text, rest)
+        if scheme[1] == "made":
+            return _made(text, rest)
         raise InvalidRequest(
             f"The model {text!r} is of the unknown kind {scheme[1]!r}.",
             remedy=f"{FORMS} Save anything else to a file first.",
@@ -148,6 +164,15 @@ def _hub(text: str, rest: str) -> HubReference:
             remedy="Write hf:OWNER/REPO/FILE or hf:OWNER/REPO/FILE@REVISION.",
         )
     return HubReference(repository=f"{owner}/{repository}", file=file, revision=revision.strip() or None)
+
+
+def _made(text: str, rest: str) -> MadeReference:
+    found = _CODE.fullmatch(rest)
+    if found is None:
+        raise InvalidRequest(
+            f"{text!r} does not say which function makes the model.", remedy="Write made:PACKAGE.MODULE:FUNCTION."
+        )
+    return MadeReference(module=found["module"], function=found["function"])
 
 
 def _inside(member: str) -> bool:

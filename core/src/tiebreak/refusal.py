@@ -38,7 +38,10 @@ def refusal(reply: Reply, engine: str) -> TiebreakError:
         return QuotaError(text, remedy="Top up the account.", engine=engine)
     if status == 429:
         return RateLimited(
-            text, retry_after=retry_after(reply.headers), remedy="Send less per minute, or ask again later.", engine=engine
+            text,
+            retry_after=retry_after(reply.headers),
+            remedy="Send less per minute, or ask again later.",
+            engine=engine,
         )
     if status in (503, 529):
         return EngineOverloaded(

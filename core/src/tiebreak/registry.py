@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_ENGINES", "Entry", "Plugin", "Registry", "unknown"]
 
 ENGINES, EXTENSIONS, MODELS = "tiebreak.engines", "tiebreak.extensions", "tiebreak.models"
+GROUPS = (ENGINES, EXTENSIONS, MODELS)
 
 DEFAULT_ENGINES = ("embedded", "slot")
 """Tried in this order when no engine is named: never the order in which things were installed."""
@@ -104,7 +105,9 @@ class Plugin:
 
     def models(self) -> Sequence[ModelInfo]:
         """The models that the plugin knows."""
-        return [model for models in self._call("tiebreak_models") for model in models]
+        from tiebreak.models import ModelInfo
+
+        return self._list("tiebreak_models", ModelInfo)
 
     def observers(self, session: Session) -> Sequence[Observer]:
         """The observers that the plugin wants around each request of a session."""
@@ -112,14 +115,25 @@ class Plugin:
 
     def doctor(self) -> Sequence[Finding]:
         """What the plugin finds about its own installation."""
-        return [finding for some in self._call("tiebreak_doctor") for finding in some]
+        from tiebreak.doctor import Finding
+
+        return self._list("tiebreak_doctor", Finding)
+
+    def _list(self, hook: str, kind: type[T]) -> list[T]:
+        """What a hook returned, if it is a list of `kind`."""
+        found: list[T] = []
+        for some in self._call(hook):
+            if not isinstance(some, (list, tuple)) or not all(isinstance(item, kind) for item in some):
+                raise self._broken(f"{hook} returned {some!r}, not a list of {kind.__name__}")
+            found.extend(some)
+        return found
 
     def _call(self, hook: str, **arguments: Any) -> Any:
         try:
             return getattr(self.hooks.hook, hook)(**arguments)
-        except TiebreakError:
+        except (TiebreakError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # as in `_load`: SystemExit too
             raise self._broken(f"{hook} raised {type(error).__name__}: {error}") from error
 
     def _broken(self, what: str) -> EngineUnavailable:
@@ -139,7 +153,7 @@ class Registry:
         Two distributions that claim one name both get a `problem`, unless one of them owns the name.
         """
         entries = [entry for entry, _ in self._scan(group)]
-        return [attrs.evolve(entry, problem=_clash(entry, entries)) for entry in entries]
+        return [attrs.evolve(entry, problem=entry.problem or _clash(entry, entries)) for entry in entries]
 
     def names(self) -> Sequence[str]:
         """The names of the installed engines."""
@@ -155,6 +169,21 @@ class Registry:
         if (group, name) not in self._plugins:
             entry, point = self._find(name, group)
             self._plugins[group, name] = _load(entry, point)
+        return self._plugins[group, name]
+
+    def add(self, module: object, name: str, group: str = ENGINES) -> Plugin:
+        """Use a module (or any object with hook implementations) as a plugin without installing it.
+
+        Args:
+            module: where the hooks are.
+            name: the engine's or extension's name.
+            group: the entry-point group that it would stand in.
+
+        Raises:
+            EngineUnavailable: a hook is unknown or has wrong arguments.
+        """
+        entry = Entry(name=name, group=group, distribution="added by hand", version="0", target=repr(module))
+        self._plugins[group, name] = _hooked(entry, module)
         return self._plugins[group, name]
 
     def default_engine(self) -> str:
@@ -196,7 +225,10 @@ class Registry:
         found = [pair for pair in self._scan(group) if pair[0].name == name]
         owners = [pair for pair in found if _owns(pair[0])]
         if len(owners or found) == 1:
-            return (owners or found)[0]
+            entry, point = (owners or found)[0]
+            if entry.problem:
+                raise _broken(entry, entry.problem)
+            return entry, point
         if found:
             claims = " and ".join(f"{e.distribution} {e.version}" for e, _ in found)
             raise EngineUnavailable(f"Engine name {name!r} is claimed by {claims}.", remedy="Uninstall one of them.")
@@ -206,16 +238,9 @@ class Registry:
 
     def _scan(self, group: str) -> list[tuple[Entry, EntryPoint]]:
         if self._scanned is None:
-            import importlib_metadata
-
-            groups: dict[str, list[tuple[Entry, EntryPoint]]] = {
-                ENGINES: [],
-                EXTENSIONS: [],
-                MODELS: [],
-            }
-            for point in importlib_metadata.entry_points():
-                if point.group in groups:
-                    groups[point.group].append((_entry(point), point))
+            groups: dict[str, list[tuple[Entry, EntryPoint]]] = {group: [] for group in GROUPS}
+            for entry, point in _declared():
+                groups[entry.group].append((entry, point))
             for pairs in groups.values():
                 pairs.sort(key=lambda pair: (pair[0].name, pair[0].distribution))
             self._scanned = groups
@@ -248,6 +273,10 @@ def _load(entry: Entry, point: EntryPoint) -> Plugin:
         raise
     except BaseException as error:  # SystemExit and worse: a plugin cannot end the caller's program
         raise _broken(entry, f"importing {entry.target} raised {type(error).__name__}: {error}") from error
+    return _hooked(entry, module)
+
+
+def _hooked(entry: Entry, module: object) -> Plugin:
     hooks = manager()
     try:
         hooks.register(module, name=entry.name)
@@ -272,19 +301,62 @@ def _own(name: str) -> tuple[Entry, EntryPoint] | None:
         distribution = importlib_metadata.distribution(f"tiebreak-{name}")
     except importlib_metadata.PackageNotFoundError:
         return None
-    for point in distribution.entry_points:
-        if point.group == ENGINES and point.name == name:
-            return _entry(point, distribution), point
-    return None
+    return next((pair for pair in _of(distribution) if pair[0].name == name and pair[0].group == ENGINES), None)
 
 
-def _entry(point: EntryPoint, distribution: object = None) -> Entry:
-    owner: Any = point.dist if distribution is None else distribution
+def _declared() -> Sequence[tuple[Entry, EntryPoint]]:
+    """What all installed distributions declare in our groups."""
+    import importlib_metadata
+
     try:
-        name, version = owner.metadata["Name"] or "an unnamed distribution", owner.version or "?"
-    except Exception as error:  # noqa: BLE001  metadata is whatever is on disk; a bad file is a row, not a crash
-        name, version = f"a distribution with unreadable metadata ({type(error).__name__})", "?"
+        return [
+            (_entry(point, point.dist), point) for point in importlib_metadata.entry_points() if point.group in GROUPS
+        ]
+    except Exception:  # noqa: BLE001  one bad file anywhere stops that scan: take the distributions one by one
+        found: dict[str, list[tuple[Entry, EntryPoint]]] = {}
+        for number, distribution in enumerate(importlib_metadata.distributions()):
+            name, _ = _identity(distribution)
+            # The first on the path is the one that is imported; those without a name cannot hide each other.
+            found.setdefault(name if " " not in name else f"{name} {number}", _of(distribution))
+        return [pair for pairs in found.values() for pair in pairs]
+
+
+def _of(distribution: Any) -> list[tuple[Entry, EntryPoint]]:
+    """What one distribution declares in our groups; an unreadable list is one entry with a problem."""
+    from importlib_metadata import EntryPoint
+
+    try:
+        return [(_entry(point, distribution), point) for point in distribution.entry_points if point.group in GROUPS]
+    except Exception as error:  # noqa: BLE001  see `_identity`
+        name, version = _identity(distribution)
+        try:
+            if "tiebreak." not in (distribution.read_text("entry_points.txt") or ""):
+                return []
+        except ValueError:  # not even text: it may or may not be ours
+            pass
+        entry = Entry(
+            name=name.removeprefix("tiebreak-"),
+            group=ENGINES,
+            distribution=name,
+            version=version,
+            target="",
+            problem=f"its entry_points.txt cannot be read: {type(error).__name__}: {error}",
+        )
+        return [(entry, EntryPoint(entry.name, "", ENGINES))]
+
+
+def _entry(point: EntryPoint, distribution: Any) -> Entry:
+    name, version = _identity(distribution)
     return Entry(name=point.name, group=point.group, distribution=name, version=version, target=point.value)
+
+
+def _identity(distribution: Any) -> tuple[str, str]:
+    """Name and version of a distribution, whatever state its metadata is in: a bad file is a row, not a crash."""
+
+    try:
+        return distribution.metadata["Name"] or "an unnamed distribution", distribution.version or "?"
+    except Exception as error:  # noqa: BLE001  metadata is whatever is on disk
+        return f"a distribution with unreadable metadata ({type(error).__name__})", "?"
 
 
 def _owns(entry: Entry) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from tiebreak.command import ProcessOptions, Readiness
-from tiebreak.engine import Call, Reply, WireEngine
+from tiebreak.engine import Call, Reply, Spent, WireEngine
 from tiebreak.errors import EngineHung, EngineStartError, TiebreakError
+from tiebreak.memory import MemoryGuard
 from tiebreak.process import EngineProcess
-from tiebreak.transport import ConnectionLost, Spent, Transport, adrive, drive
+from tiebreak.transport import ConnectionLost, Transport, adrive, drive
 
 __all__ = ["Server"]
 
@@ -26,11 +27,13 @@ class Server:
     Args:
         engine: what to start and what to say to it.
         transport: connections to it.
+        guard: the memory guard that it is loaded under.
     """
 
-    def __init__(self, engine: WireEngine, transport: Transport) -> None:
+    def __init__(self, engine: WireEngine, transport: Transport, guard: MemoryGuard) -> None:
         self.engine = engine
         self.transport = transport
+        self.guard = guard
         self.process: EngineProcess | None = None
         self._lock = threading.Lock()
         self._greeted = ""
@@ -81,7 +84,7 @@ class Server:
             TiebreakError: whatever the exchange or the transport raised, with the log tail of our process.
         """
         try:
-            result = drive(steps, self.transport, self.url, self.engine.headers, deadline)
+            result = drive(steps, self.transport, self._running(), self.engine.headers, deadline)
         except TiebreakError as error:
             raise self._explained(error) from error.__cause__
         self._answered()
@@ -90,7 +93,7 @@ class Server:
     async def arun(self, steps: Generator[Call, Reply, T], deadline: float) -> tuple[T, Spent]:
         """The same from a task; see `run`."""
         try:
-            result = await adrive(steps, self.transport, self.url, self.engine.headers, deadline)
+            result = await adrive(steps, self.transport, self._running(), self.engine.headers, deadline)
         except TiebreakError as error:
             raise self._explained(error) from error.__cause__
         self._answered()
@@ -102,12 +105,19 @@ class Server:
             self.process.stop()
         self.transport.close()
 
+    def _running(self) -> str:
+        """The URL of the engine, which may have died since it was started."""
+        url = self.url
+        if not url:
+            raise ConnectionLost("It does not run.", engine=self.engine.info.name)
+        return url
+
     def _launch(self) -> str:
         if self.process is None:
             name = self.engine.info.name
             options = ProcessOptions(load_timeout=self.engine.load_timeout)
             self.process = EngineProcess(name, self.engine.launch(), self._probe, options=options)
-        return self.process.ensure()
+        return self.guard.ensure(self.process, self.engine.footprint())
 
     def _attach(self, url: str) -> str:
         """Wait until a server that somebody else runs is ready."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tiebreak.answers import Decision, Receipt, Timings
-from tiebreak.engine import Engine, LocalEngine, WireEngine
+from tiebreak.engine import Engine, LocalEngine, Spent, WireEngine
 from tiebreak.errors import EngineHung, TiebreakError, Unsupported
 from tiebreak.evidence import Outcome, TokenScores
 from tiebreak.plan import Plan
@@ -24,6 +24,7 @@ from tiebreak.stages.readout import Reading, Readout
 
 if TYPE_CHECKING:
     from tiebreak.admission import Admission
+    from tiebreak.memory import MemoryGuard
     from tiebreak.server import Server
 
 __all__ = ["DecisionWarning", "Explanation", "Observer", "Opened", "Session", "Stages"]
@@ -74,6 +75,7 @@ class Opened:
     Attributes:
         engine: what looks at plans.
         admission: the gate in front of it.
+        guard: the memory guard that it is loaded under.
         server: what runs and reaches a wire engine, None for a local one.
         plugin: distribution and version of its plugin.
         model: the model reference as it was typed.
@@ -82,6 +84,7 @@ class Opened:
 
     engine: Engine
     admission: Admission
+    guard: MemoryGuard
     server: Server | None = None
     plugin: str = ""
     model: str = ""
@@ -120,7 +123,10 @@ class Session:
 
     def start(self) -> None:
         """Make the engine ready; returns at once where it is."""
-        self._runs.start()
+        runs = self._runs
+        if isinstance(runs, LocalEngine) and not runs.ready:
+            self.opened.guard.preflight(runs.footprint(), runs.info.name)
+        runs.start()
 
     def decide(self, request: Request, timeout: float) -> Decision:
         """Answer a request; see `Decider.decide`.
@@ -138,8 +144,8 @@ class Session:
             deadline = time.monotonic() + timeout
             with self.opened.admission.enter(timeout) as queued:
                 clock.queue = queued
-                outcome, wall = self._ask(plan, deadline)
-            return self._decision(plan, outcome, wall, clock)
+                outcome, spent = self._ask(plan, deadline)
+            return self._decision(plan, outcome, spent, clock)
 
     async def adecide(self, request: Request, timeout: float) -> Decision:
         """The same from a task: the event loop is never blocked; see `decide`."""
@@ -153,8 +159,8 @@ class Session:
             deadline = time.monotonic() + timeout
             async with self.opened.admission.aenter(timeout) as queued:
                 clock.queue = queued
-                outcome, wall = await self._aask(plan, deadline)
-            return self._decision(plan, outcome, wall, clock)
+                outcome, spent = await self._aask(plan, deadline)
+            return self._decision(plan, outcome, spent, clock)
 
     def explain(self, request: Request) -> Explanation:
         """Lay out a request and show it; the engine is started if its vocabulary is needed, but not asked."""
@@ -185,8 +191,8 @@ class Session:
         assert isinstance(self.engine, LocalEngine)
         return self.engine
 
-    def _ask(self, plan: Plan, deadline: float) -> tuple[Outcome, float]:
-        """Evidence for a plan, and the wall clock of asking for it in ms."""
+    def _ask(self, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
+        """Evidence for a plan, and what asking for it took."""
         engine, server = self.engine, self.opened.server
         if isinstance(engine, LocalEngine):
             return self._compute(engine, plan, deadline)
@@ -197,7 +203,7 @@ class Session:
             self._abandon()
             raise
 
-    async def _aask(self, plan: Plan, deadline: float) -> tuple[Outcome, float]:
+    async def _aask(self, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
         """The same from a task."""
         engine, server = self.engine, self.opened.server
         if isinstance(engine, LocalEngine):
@@ -213,10 +219,10 @@ class Session:
         if not self.engine.capabilities.cancels:
             self.opened.admission.abandoned += 1
 
-    def _compute(self, engine: LocalEngine, plan: Plan, deadline: float) -> tuple[Outcome, float]:
+    def _compute(self, engine: LocalEngine, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
         started = time.perf_counter()
         (outcome,) = engine.evidence([plan], lambda: time.monotonic() >= deadline)
-        return outcome, (time.perf_counter() - started) * 1e3
+        return outcome, Spent(wall_ms=(time.perf_counter() - started) * 1e3)
 
     def _tokens(self, plan: Plan) -> Sequence[Sequence[Sequence[int]]]:
         engine, server = self.engine, self.opened.server
@@ -236,7 +242,7 @@ class Session:
                     f"An observer failed before a request: {type(error).__name__}: {error}.",
                 )
 
-    def _decision(self, plan: Plan, outcome: Outcome, wall: float, clock: _Clock) -> Decision:
+    def _decision(self, plan: Plan, outcome: Outcome, spent: Spent, clock: _Clock) -> Decision:
         started = time.perf_counter()
         notes = [*outcome.warnings, *self._notes(outcome)]
         if self.opened.admission.abandoned:
@@ -253,9 +259,9 @@ class Session:
         finished = time.perf_counter()
         computed = outcome.engine_ms
         timings = Timings(
-            queue=clock.queue,
+            queue=clock.queue + spent.waited_ms,
             layout=clock.layout,
-            transport=None if computed is None else max(0.0, wall - computed),
+            transport=None if computed is None else max(0.0, spent.wall_ms - computed),
             prefill=outcome.prefill_ms,
             restore=outcome.restore_ms,
             readout=(finished - started) * 1e3,

@@ -6,9 +6,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from tiebreak.answers import Answer, Decision
 from tiebreak.decider import Decider
+from tiebreak.errors import InvalidRequest
 from tiebreak.questions import JSON, Question
+from tiebreak.registry import unknown
 
 if TYPE_CHECKING:
     from tiebreak.pool import Pool
@@ -22,6 +26,7 @@ __all__ = [
     "choose",
     "decide",
     "default",
+    "memory_limits",
     "rate",
     "shutdown",
     "use",
@@ -48,6 +53,23 @@ def pool() -> Pool:
         if _shared.pool is None:
             _shared.pool = Pool()
         return _shared.pool
+
+
+def memory_limits(**limits: Any) -> None:
+    """Set what the memory guard allows in this process; arguments as for `tiebreak.memory.MemoryLimits`.
+
+    Limits that are not named get their defaults back. Engines that run are held to the new ones, too.
+
+    Raises:
+        InvalidRequest: there is no such limit, or its value cannot be right.
+    """
+    from tiebreak.memory import MemoryLimits
+
+    known = {field.name for field in attrs.fields(MemoryLimits)}
+    for name in limits:
+        if name not in known:
+            raise InvalidRequest(unknown("memory limit", name, known))
+    pool().guard.limits = MemoryLimits(**limits)
 
 
 def use(engine: str | None = None, model: str | None = None, **options: Any) -> Decider:

@@ -22,16 +22,14 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-import attrs
 import httpx
 
-from tiebreak.engine import Call, Reply
+from tiebreak.engine import Call, Reply, Spent
 from tiebreak.errors import EngineError, EngineHung, InvalidRequest
 from tiebreak.pace import Pace
 
 __all__ = [
     "ConnectionLost",
-    "Spent",
     "Transport",
     "adrive",
     "check_url",
@@ -49,18 +47,6 @@ _LOST = (httpx.NetworkError, httpx.RemoteProtocolError)
 
 class ConnectionLost(EngineError):
     """The connection could not be made or broke; the session says what became of the engine."""
-
-
-@attrs.frozen(kw_only=True)
-class Spent:
-    """What the calls of one exchange took, in milliseconds: on the wire, and waiting on our side before and between."""
-
-    wall_ms: float = 0.0
-    waited_ms: float = 0.0
-
-    def plus(self, reply: Reply) -> Spent:
-        """The same with one more reply."""
-        return Spent(wall_ms=self.wall_ms + reply.wall_ms, waited_ms=self.waited_ms + reply.waited_ms)
 
 
 class Transport:
