@@ -109,7 +109,7 @@ def _keep(name: str, path: Path, target: Path, expected: Expected) -> None:
     except ModelUnavailable as error:
         raise ModelUnavailable(
             f"{error.message} It was removed.",
-            remedy="Its making must give the same bytes everywhere: report this, with your processor and numpy version.",
+            remedy="Making it must give the same bytes everywhere: report this to the authors of its package.",
         ) from error
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(path, target)

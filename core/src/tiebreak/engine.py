@@ -268,6 +268,11 @@ class Vocabulary:
     chat: ChatTurns | None = None
 
 
+def _size(body: bytes) -> str:
+    """Bodies hold what users asked, and at times what a server repeats of a key: a repr says their size."""
+    return f"<{len(body)} bytes>"
+
+
 @attrs.frozen(kw_only=True)
 class Call:
     """One HTTP request that a wire engine wants made.
@@ -283,7 +288,7 @@ class Call:
 
     method: str
     path: str
-    body: bytes = b""
+    body: bytes = attrs.field(default=b"", repr=_size)
     headers: Mapping[str, str] = attrs.field(factory=dict)
     retries: int = 0
     tokens: int = 0
@@ -309,7 +314,7 @@ class Reply:
 
     status: int
     headers: Mapping[str, str] = attrs.field(factory=dict)
-    body: bytes = b""
+    body: bytes = attrs.field(default=b"", repr=_size)
     wall_ms: float = 0.0
     waited_ms: float = 0.0
 

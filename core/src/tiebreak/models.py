@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,10 @@ __all__ = ["REGISTERED", "Model", "ModelInfo", "cached", "check_file", "resolve"
 
 _KINDS = ("choice", "yes_no", "score")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)  # `tuple` itself as a converter hides the type of the items from type checkers
 
 
 def _copied(nested: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -70,11 +74,11 @@ class ModelInfo:
     source: str = ""
     sha256: str | None = None
     bytes: int | None = None
-    layouts: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    layouts: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     readout: str = ""
     temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=dict, hash=False)
     layout_temperatures: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict, converter=_copied, hash=False)
-    kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=tuple)
+    kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=_texts)
 
     def __attrs_post_init__(self) -> None:
         if not is_name(self.name):

@@ -352,7 +352,6 @@ def _entry(point: EntryPoint, distribution: Any) -> Entry:
 
 def _identity(distribution: Any) -> tuple[str, str]:
     """Name and version of a distribution, whatever state its metadata is in: a bad file is a row, not a crash."""
-
     try:
         return distribution.metadata["Name"] or "an unnamed distribution", distribution.version or "?"
     except Exception as error:  # noqa: BLE001  metadata is whatever is on disk

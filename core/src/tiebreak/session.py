@@ -121,6 +121,11 @@ class Session:
         """The engine that answers."""
         return self.opened.engine
 
+    @property
+    def ready(self) -> bool:
+        """Whether a request would be answered without starting anything first."""
+        return self._runs.ready
+
     def start(self) -> None:
         """Make the engine ready; returns at once where it is."""
         runs = self._runs

@@ -320,7 +320,10 @@ def check_url(url: str, engine: str = "") -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidRequest(f"{url[:60]!r} is not an http(s) URL with a host.", engine=engine)
+        # The text is not repeated: without a scheme nobody can tell where in it a key or a password stands.
+        raise InvalidRequest(
+            "The url is not an http(s) URL with a host.", remedy="Write it like http://127.0.0.1:8080.", engine=engine
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InvalidRequest(
             f"The URL of {parts.hostname} carries a user, password, query or fragment.",

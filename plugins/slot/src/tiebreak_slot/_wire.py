@@ -8,7 +8,7 @@ __all__ = ["COMPLETIONS", "Completion", "Properties", "Slot", "Timings", "Token"
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Token(_Body):
