@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tiebreak.answers import Answer, Decision
 from tiebreak.engine import EngineInfo, OptionSpec
-from tiebreak.errors import InvalidRequest
+from tiebreak.errors import InvalidRequest, TiebreakError
+from tiebreak.many import OnError, Row, amany, many
 from tiebreak.questions import JSON, KINDS, Question, Request, choice, score, yes_no
 from tiebreak.registry import EXTENSIONS, Registry, unknown
 from tiebreak.stages.cache import CachePolicy
@@ -151,12 +153,7 @@ class Decider:
     async def adecide(self, state: JSON, questions: Mapping[str, Question]) -> Decision:
         """The same from a task; the event loop is never blocked. See `decide`."""
         request = Request.of(state, questions)
-        session = self._session
-        if session is None:
-            import asyncio
-
-            session = await asyncio.to_thread(lambda: self.session)
-        return await session.adecide(request, self._core["timeout"])
+        return await (await self._abound()).adecide(request, self._core["timeout"])
 
     def choose(
         self,
@@ -222,6 +219,29 @@ class Decider:
         """The same from a task. See `rate`."""
         return (await self.adecide(state, {"answer": score(question, levels)}))["answer"]
 
+    def decide_many(self, rows: Iterable[Row], *, on_error: OnError = "raise") -> Iterator[Decision | TiebreakError]:
+        """Answer a stream of requests, as many at a time as the engine really works on.
+
+        Requests that share a reusable prefix (the state or the questions, by layout) are run side by side, within
+        a window of 256; the answers come in the caller's order, and no more than a window is ever held.
+
+        Args:
+            rows: (state, questions) pairs; read lazily.
+            on_error: `raise` at the row that failed, or `return` its error in its place and go on.
+
+        Yields:
+            one decision per row (or, with `return`, the error of a row that has none).
+        """
+        return many(self.session, rows, self._core["timeout"], on_error)
+
+    async def adecide_many(
+        self, rows: Iterable[Row], *, on_error: OnError = "raise"
+    ) -> AsyncIterator[Decision | TiebreakError]:
+        """The same from a task; the event loop is never blocked. See `decide_many`."""
+        session = await self._abound()
+        async for result in amany(session, rows, self._core["timeout"], on_error):
+            yield result
+
     def explain(self, state: JSON, questions: Mapping[str, Question]) -> Explanation:
         """Show what would be sent: segments, tokens and cut; the model is not asked."""
         return self.session.explain(Request.of(state, questions))
@@ -247,6 +267,12 @@ class Decider:
                     raise InvalidRequest("This Decider is closed.", remedy="Make a new one.")
                 self._session = self._bind()
             return self._session
+
+    async def _abound(self) -> Session:
+        """The session; binding it may fetch a model, so not in the event loop."""
+        if self._session is not None:
+            return self._session
+        return await asyncio.to_thread(lambda: self.session)
 
     @property
     def _engines(self) -> Pool:
@@ -330,15 +356,13 @@ class Decider:
 
     def _reading(self, model: Model | None, layout: str, tolerance: float) -> Reading:
         info = model.info if model else None
-        temperature: Mapping[str, float] = dict.fromkeys(KINDS, 1.0)
-        calibrated = None
-        if self._temperature is not None:
-            temperature = {**temperature, **self._temperature}
-        elif info is not None and info.temperatures_in(layout):
-            temperature = {**temperature, **info.temperatures_in(layout)}
-            calibrated = f"model card of {info.name}"
+        chosen: Mapping[str, float] = self._temperature or {}
+        calibrated: Mapping[str, str] = {}
+        if self._temperature is None and info is not None:
+            chosen = info.temperatures_in(layout)
+            calibrated = dict.fromkeys(chosen, f"model card of {info.name}")
         return Reading(
-            temperature=temperature,
+            temperature={**dict.fromkeys(KINDS, 1.0), **chosen},
             calibrated=calibrated,
             tolerance=tolerance,
             min_coverage=self._core["min_coverage"],

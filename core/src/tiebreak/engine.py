@@ -18,6 +18,7 @@ import attrs
 
 from tiebreak.errors import BadReply, InvalidRequest, Unsupported
 from tiebreak.evidence import Outcome
+from tiebreak.ledger import Budget
 from tiebreak.plan import Plan
 from tiebreak.questions import KINDS, Kind, Request
 
@@ -359,6 +360,7 @@ class Engine(ABC):
         vocabulary: what layouts may know about its tokens (empty where the engine hides them).
         version: the build that runs, for receipts; may be known only once it was started.
         model_sha256: hash of the model file, None where there is none.
+        cache_budget: what its prefix cache may hold, as far as is known.
     """
 
     info: EngineInfo
@@ -367,6 +369,7 @@ class Engine(ABC):
     vocabulary: Vocabulary
     version: str = ""
     model_sha256: str | None = None
+    cache_budget: Budget = Budget()
 
 
 class WireEngine(Engine):

@@ -250,7 +250,8 @@ class MemoryGuard:
             names = ", ".join(f"{one.process.name} ({size_text(one.footprint.total)})" for one in present)
             raise MemoryRefused(
                 f"one model at a time: {names} is loaded.",
-                remedy="Stop it with tiebreak.shutdown(), or allow several: tiebreak.memory_limits(one_model_at_a_time=False).",
+                remedy="Stop it with tiebreak.shutdown(), or allow several with "
+                "tiebreak.memory_limits(one_model_at_a_time=False).",
                 engine=name,
             )
         info = self._meminfo()

@@ -35,11 +35,16 @@ _KINDS = ("choice", "yes_no", "score")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+# `tuple` and `dict` themselves as converters would hide the types of the items from type checkers.
 def _texts(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(values)  # `tuple` itself as a converter hides the type of the items from type checkers
+    return tuple(values)
 
 
-def _copied(nested: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def _numbers(values: Mapping[str, float]) -> dict[str, float]:
+    return dict(values)
+
+
+def _nested(nested: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     return {key: dict(values) for key, values in nested.items()}
 
 
@@ -76,8 +81,8 @@ class ModelInfo:
     bytes: int | None = None
     layouts: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     readout: str = ""
-    temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=dict, hash=False)
-    layout_temperatures: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict, converter=_copied, hash=False)
+    temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=_numbers, hash=False)
+    layout_temperatures: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict, converter=_nested, hash=False)
     kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=_texts)
 
     def __attrs_post_init__(self) -> None:

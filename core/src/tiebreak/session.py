@@ -16,6 +16,7 @@ from tiebreak.answers import Decision, Receipt, Timings
 from tiebreak.engine import Engine, LocalEngine, Spent, WireEngine
 from tiebreak.errors import EngineHung, TiebreakError, Unsupported
 from tiebreak.evidence import Outcome, TokenScores
+from tiebreak.ledger import Ledger
 from tiebreak.plan import Plan
 from tiebreak.questions import Request
 from tiebreak.stages.cache import CachePolicy
@@ -114,6 +115,7 @@ class Session:
         self.opened = opened
         self.stages = stages
         self.observers = tuple(observers)
+        self.ledger = Ledger(opened.engine.cache_budget)
         self._warned: set[str] = set()
 
     @property
@@ -250,6 +252,9 @@ class Session:
     def _decision(self, plan: Plan, outcome: Outcome, spent: Spent, clock: _Clock) -> Decision:
         started = time.perf_counter()
         notes = [*outcome.warnings, *self._notes(outcome)]
+        advice = self.ledger.note(plan, outcome.cache)
+        if advice is not None:
+            notes.append(advice)
         if self.opened.admission.abandoned:
             waited = self.opened.admission.abandoned
             notes.append(f"abandoned: {waited} earlier requests timed out here; the engine worked them off first")

@@ -1,0 +1,114 @@
+"""`Ledger`: what a session has seen of its prefix cache, and the advice that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+
+import attrs
+
+from tiebreak.answers import CacheReport
+from tiebreak.plan import Plan
+
+__all__ = ["Budget", "Ledger"]
+
+REMEMBERED = 512
+MIB = 1 << 20
+
+
+@attrs.frozen(kw_only=True)
+class Budget:
+    """How much an engine's prefix cache may hold; None where there is no such limit or nobody knows it.
+
+    Attributes:
+        bytes: of stored states together.
+        entries: stored states.
+        option: the engine's option that raises the limit of bytes, for advice.
+        entries_option: the one that raises the limit of entries.
+    """
+
+    bytes: int | None = None
+    entries: int | None = None
+    option: str = ""
+    entries_option: str = ""
+
+
+class Ledger:
+    """Counts prefixes, hits and misses, and says once when the working set does not fit the budget.
+
+    A prefix that was stored, came back and was not found has been pushed out by the others. If those that came
+    since then need more room than there is, every one of them will be: then the cache costs and gives nothing.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.hits = 0
+        self.misses = 0
+        self._lock = threading.Lock()
+        self._sizes: OrderedDict[bytes, int | None] = OrderedDict()
+        self._advised = False
+
+    def note(self, plan: Plan, report: CacheReport) -> str | None:
+        """Enter one request.
+
+        Args:
+            plan: what was asked.
+            report: what the engine said of its cache.
+
+        Returns:
+            advice, the first time that there is reason for it; else None.
+        """
+        if report.status not in ("hit", "miss", "fallback"):
+            return None
+        key = _key(plan)
+        with self._lock:
+            came_back = key in self._sizes
+            self.hits += report.status == "hit"
+            self.misses += report.status != "hit"
+            between = self._since(key)
+            self._sizes[key] = report.checkpoint_bytes or self._sizes.get(key)
+            self._sizes.move_to_end(key)
+            while len(self._sizes) > REMEMBERED:
+                self._sizes.popitem(last=False)
+            if self._advised or not came_back or report.status != "miss":
+                return None
+            advice = self._advice(between, report.checkpoint_bytes)
+            self._advised = advice is not None
+            return advice
+
+    def _since(self, key: bytes) -> list[int | None]:
+        """Sizes of the prefixes that were used after this one was."""
+        sizes: list[int | None] = []
+        for other, size in reversed(self._sizes.items()):
+            if other == key:
+                break
+            sizes.append(size)
+        return sizes
+
+    def _advice(self, between: list[int | None], size: int | None) -> str | None:
+        count = len(between) + 1
+        limit = self.budget.entries
+        if limit is not None and count > limit:
+            return (
+                f"cache: {count} prefixes take turns in a cache of {limit} entries, so each pushes the others out. "
+                f"Raise {self.budget.entries_option} to {count}, or ask requests with the same prefix together "
+                "(decide_many orders them)."
+            )
+        known = [value for value in (*between, size) if value is not None]
+        if self.budget.bytes is None or not known:
+            return None
+        needed = sum(known) * count // len(known)
+        if needed <= self.budget.bytes:
+            return None
+        return (
+            f"cache: {count} prefixes of about {sum(known) / len(known) / MIB:.1f} MiB take turns, "
+            f"{needed / MIB:.0f} MiB together, in a cache of {self.budget.bytes / MIB:.0f} MiB, so each pushes the others out. Raise "
+            f"{self.budget.option} to at least {needed * 11 // 10}, or ask requests with the same prefix together "
+            "(decide_many orders them)."
+        )
+
+
+def _key(plan: Plan) -> bytes:
+    parts = repr([[piece.text for piece in row.prefix()] for row in plan.rows])
+    return hashlib.blake2b(parts.encode(), digest_size=16).digest()
