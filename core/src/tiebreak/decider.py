@@ -68,7 +68,8 @@ class Decider:
         url: attach to a running server instead of starting one.
         temperature: divisor of the log-probabilities, one number or a mapping of question kind to
             number; None takes what was fitted for the model in this layout, else 1.
-        registry, pool: where plugins are found and open engines are shared; for tests.
+        registry: where plugins are found; for tests.
+        pool: where open engines are shared; for tests.
         mount: replaces the wire by an httpx transport; for tests and recordings.
         progress: called with (bytes done, bytes in all or None, what) while a model is fetched.
         **options: `timeout`, `strict`, `min_coverage`, `queue_limit`, and the engine's own options.
@@ -188,7 +189,8 @@ class Decider:
         Args:
             state: text, or a JSON object or array.
             question: a question that yes or no answers.
-            yes, no: what each means here, read by the model beside it.
+            yes: what yes means here, read by the model beside it.
+            no: what no means here.
 
         Returns:
             an answer whose value is True or False. Errors as in `decide`.

@@ -50,6 +50,9 @@ class TiebreakError(Exception):
         remedy: what to do next, one sentence.
         engine: the engine that was asked, where one was.
         log: the tail of the engine's log, where there is one.
+
+    Attributes:
+        build: the build of the engine that ran, set by whoever knows it.
     """
 
     exit_code = 4
@@ -60,9 +63,11 @@ class TiebreakError(Exception):
         self.remedy = remedy
         self.engine = engine
         self.log = log
+        self.build = ""
 
     def __str__(self) -> str:
-        text = f"{self.engine}: {self.message}" if self.engine else self.message
+        who = f"{self.engine} ({self.build})" if self.engine and self.build else self.engine
+        text = f"{who}: {self.message}" if who else self.message
         if self.remedy:
             text = f"{text} {self.remedy}"
         if self.log:

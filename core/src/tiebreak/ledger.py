@@ -103,8 +103,8 @@ class Ledger:
             return None
         return (
             f"cache: {count} prefixes of about {sum(known) / len(known) / MIB:.1f} MiB take turns, "
-            f"{needed / MIB:.0f} MiB together, in a cache of {self.budget.bytes / MIB:.0f} MiB, so each pushes the others out. Raise "
-            f"{self.budget.option} to at least {needed * 11 // 10}, or ask requests with the same prefix together "
+            f"{needed / MIB:.0f} MiB together, in a cache of {self.budget.bytes / MIB:.0f} MiB, so each pushes the "
+            f"others out. Raise {self.budget.option} to at least {needed * 11 // 10}, or ask requests with the same prefix together "
             "(decide_many orders them)."
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,9 +13,10 @@ from tiebreak.engine import EngineInfo, LocalEngine, WireEngine
 from tiebreak.memory import MemoryGuard
 from tiebreak.models import Model
 from tiebreak.registry import Plugin
-from tiebreak.server import Server
 from tiebreak.session import Opened
-from tiebreak.transport import Transport
+
+if TYPE_CHECKING:
+    from tiebreak.server import Server
 
 __all__ = ["Pool", "Wanted"]
 
@@ -118,18 +119,23 @@ class _Shared:
 
 def _open(plugin: Plugin, wanted: Wanted, guard: MemoryGuard) -> Opened:
     engine = plugin.load(wanted.info, wanted.model, wanted.options)
-    name = wanted.info.name
     return Opened(
         engine=engine,
-        admission=Admission(engine.capabilities.concurrency, wanted.queue_limit, name),
+        admission=Admission(engine.capabilities.concurrency, wanted.queue_limit, wanted.info.name),
         guard=guard,
-        server=Server(engine, Transport(name, wanted.mount, engine.pace), guard)
-        if isinstance(engine, WireEngine)
-        else None,
+        server=_server(engine, wanted, guard) if isinstance(engine, WireEngine) else None,
         plugin=f"{plugin.entry.distribution} {plugin.entry.version}",
         model=wanted.model.reference if wanted.model else "",
         options=wanted.options,
     )
+
+
+def _server(engine: WireEngine, wanted: Wanted, guard: MemoryGuard) -> Server:
+    # Imported here: whoever uses local engines alone needs no HTTP client.
+    from tiebreak.server import Server
+    from tiebreak.transport import Transport
+
+    return Server(engine, Transport(wanted.info.name, wanted.mount, engine.pace), guard)
 
 
 def _close(opened: Opened) -> None:

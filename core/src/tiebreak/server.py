@@ -167,15 +167,15 @@ class Server:
             self.process.answered()
 
     def _explained(self, error: TiebreakError) -> TiebreakError:
-        """The error with what is known about our process: a lost connection may be a death."""
+        """The error with the engine's build, and what is known about our process: a lost connection may be a death."""
         process = self.process
-        if process is None:
-            return error
-        if isinstance(error, ConnectionLost):
+        if process is not None and isinstance(error, ConnectionLost):
             try:
                 process.check(within=1.0)
             except TiebreakError as died:
-                return died
-        if not error.log and error.exit_code not in (2, 5):
+                error = died
+        error.engine = error.engine or self.engine.info.name
+        error.build = self.engine.version
+        if process is not None and not error.log and error.exit_code not in (2, 5):
             error.log = process.log_tail()
         return error

@@ -1,0 +1,67 @@
+"""`ProgressBar`: how far a model has been fetched, on standard error."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from tiebreak.cli.streams import complain
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["ProgressBar"]
+
+
+class ProgressBar:
+    """Called with (bytes done, bytes in all or None, what); shows nothing until it is.
+
+    A terminal gets a bar; a log file gets one line per thing that is done.
+    """
+
+    def __init__(self) -> None:
+        self._drawn: Progress | None = None
+        self._tasks: dict[str, TaskID | None] = {}
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._drawn is not None:
+            self._drawn.stop()
+
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._begin(total, what)
+        task = self._tasks[what]
+        if self._drawn is not None and task is not None:
+            self._drawn.update(task, completed=done, total=total)
+
+    def _begin(self, total: int | None, what: str) -> TaskID | None:
+        if sys.stderr is None or not sys.stderr.isatty():
+            size = "" if total is None else f" ({total:,} bytes)"
+            complain(f"{what}{size}")
+            return None
+        if self._drawn is None:
+            self._drawn = _bar()
+            self._drawn.start()
+        return self._drawn.add_task(what, total=total)
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
