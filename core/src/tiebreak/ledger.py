@@ -101,11 +101,11 @@ class Ledger:
         needed = sum(known) * count // len(known)
         if needed <= self.budget.bytes:
             return None
+        have, each = self.budget.bytes / MIB, sum(known) / len(known) / MIB
         return (
-            f"cache: {count} prefixes of about {sum(known) / len(known) / MIB:.1f} MiB take turns, "
-            f"{needed / MIB:.0f} MiB together, in a cache of {self.budget.bytes / MIB:.0f} MiB, so each pushes the "
-            f"others out. Raise {self.budget.option} to at least {needed * 11 // 10}, or ask requests with the same prefix together "
-            "(decide_many orders them)."
+            f"cache: {count} prefixes of about {each:.1f} MiB take turns, {needed / MIB:.0f} MiB together, in a cache "
+            f"of {have:.0f} MiB, so each pushes the others out. Raise {self.budget.option} to at least "
+            f"{needed * 11 // 10}, or ask requests with the same prefix together (decide_many orders them)."
         )
 
 
