@@ -8,23 +8,23 @@ A `LocalEngine` computes in this process (or in a child of its own) when its `ev
 
 from __future__ import annotations
 
-import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from tiebreak.errors import BadReply, InvalidRequest, Unsupported
+from tiebreak.calls import Call, Reply, Spent
+from tiebreak.errors import InvalidRequest, Unsupported
 from tiebreak.evidence import Outcome
 from tiebreak.ledger import Budget
+from tiebreak.options import OptionSpec
 from tiebreak.plan import Plan
 from tiebreak.questions import KINDS, Kind, Request
 
 if TYPE_CHECKING:
     from tiebreak.command import Command, Readiness
-    from tiebreak.memory import Footprint
+    from tiebreak.memory import Footprint, Guarded
     from tiebreak.pace import Pace
 
 __all__ = [
@@ -115,6 +115,7 @@ class Capabilities:
         concurrency: requests that it works on at the same time.
         json_state: it takes the state as JSON and renders it itself.
         hosted: it is somebody else's machine: prompts leave this one, and each call may cost money.
+        pins: it can be told to keep a prefix, so that nothing pushes it out.
     """
 
     kinds: tuple[Kind, ...] = KINDS
@@ -128,6 +129,7 @@ class Capabilities:
     concurrency: int = 1
     json_state: bool = False
     hosted: bool = False
+    pins: bool = False
 
     def check(self, request: Request, engine: str) -> None:
         """Refuse a question kind that the engine does not answer.
@@ -142,60 +144,6 @@ class Capabilities:
                     remedy="Ask it in one of those forms, or use another engine.",
                     engine=engine,
                 )
-
-
-@attrs.frozen(kw_only=True)
-class OptionSpec:
-    """One keyword option of an engine: how it is checked before anything starts, and how it is explained.
-
-    Attributes:
-        name: the keyword.
-        help: one line: what it does, with its unit.
-        type: the Python type of a value; an int passes for a float.
-        default: the value when it is not given; None means that the engine chooses.
-        choices: the allowed values, where they are few.
-        minimum, maximum: bounds of a number, inclusive.
-        affects_answers: it can change a probability and so belongs in the fingerprint.
-    """
-
-    name: str
-    help: str
-    type: type = str
-    default: Any = None
-    choices: tuple[Any, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    affects_answers: bool = False
-
-    def check(self, value: Any, engine: str) -> Any:
-        """The value, converted to `type`.
-
-        Raises:
-            InvalidRequest: naming option, value and what is allowed.
-        """
-        if value is None:
-            return None
-        if self.type is float and type(value) is int:
-            value = float(value)
-        if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
-            raise InvalidRequest(
-                f"Option {self.name} is {value!r}, not {self.type.__name__}.", remedy=self.help, engine=engine
-            )
-        if self.choices and value not in self.choices:
-            allowed = ", ".join(map(repr, self.choices))
-            raise InvalidRequest(f"Option {self.name} is {value!r}; it is one of {allowed}.", engine=engine)
-        if isinstance(value, (int, float)) and not self._low <= value <= self._high:
-            span = f"at least {self._low:g}" if self._high == math.inf else f"from {self._low:g} to {self._high:g}"
-            raise InvalidRequest(f"Option {self.name} is {value!r}; it is {span}.", engine=engine)
-        return value
-
-    @property
-    def _low(self) -> float:
-        return -math.inf if self.minimum is None else self.minimum
-
-    @property
-    def _high(self) -> float:
-        return math.inf if self.maximum is None else self.maximum
 
 
 @attrs.frozen(kw_only=True)
@@ -267,88 +215,6 @@ class Vocabulary:
     labels: Mapping[str, int] = attrs.field(factory=dict)
     control: tuple[str, ...] = ()
     chat: ChatTurns | None = None
-
-
-def _size(body: bytes) -> str:
-    """Bodies hold what users asked, and at times what a server repeats of a key: a repr says their size."""
-    return f"<{len(body)} bytes>"
-
-
-@attrs.frozen(kw_only=True)
-class Call:
-    """One HTTP request that a wire engine wants made.
-
-    Attributes:
-        method, path: `POST`, `/completion`; the path is appended to the engine's base URL.
-        body: JSON text in UTF-8, or b"" for none.
-        headers: beyond the engine's own.
-        retries: how often it may be sent again after 429, 529, 5xx or a lost connection (0: never;
-            a stale keep-alive connection is always replaced once, since a decision only reads).
-        tokens: what it is expected to cost, for an engine that keeps a pace.
-    """
-
-    method: str
-    path: str
-    body: bytes = attrs.field(default=b"", repr=_size)
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-    retries: int = 0
-    tokens: int = 0
-
-    @classmethod
-    def post(cls, path: str, value: object, **more: Any) -> Call:
-        """A POST of a value as JSON, keys in the order given, non-ASCII kept."""
-        body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        return cls(method="POST", path=path, body=body, **more)
-
-
-@attrs.frozen(kw_only=True)
-class Reply:
-    """What came back for a `Call`.
-
-    Attributes:
-        status: HTTP status.
-        headers: lower-case names.
-        body: as received, decompressed.
-        wall_ms: from the first byte sent to the last byte received.
-        waited_ms: spent on our side before that: for the engine's pace, and between attempts.
-    """
-
-    status: int
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-    body: bytes = attrs.field(default=b"", repr=_size)
-    wall_ms: float = 0.0
-    waited_ms: float = 0.0
-
-    def json(self, engine: str) -> Any:
-        """The body as JSON.
-
-        Raises:
-            BadReply: it is not JSON (NaN and Infinity are not).
-        """
-        try:
-            return json.loads(self.body, parse_constant=_no_constant)
-        except ValueError as error:
-            start = self.body[:120].decode(errors="replace")
-            raise BadReply(
-                f"HTTP {self.status} with a body that is not JSON ({error}): {start!r}",
-                engine=engine,
-            ) from None
-
-
-@attrs.frozen(kw_only=True)
-class Spent:
-    """What the calls of one exchange took, in milliseconds: on the wire, and waiting on our side before and between."""
-
-    wall_ms: float = 0.0
-    waited_ms: float = 0.0
-
-    def plus(self, reply: Reply) -> Spent:
-        """The same with one more reply."""
-        return Spent(wall_ms=self.wall_ms + reply.wall_ms, waited_ms=self.waited_ms + reply.waited_ms)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 class Engine(ABC):
@@ -463,6 +329,11 @@ class LocalEngine(Engine):
 
         return Footprint(weights=0)
 
+    @property
+    def process(self) -> Guarded | None:
+        """The child process that the memory guard has to watch, None where it computes in this one."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Let go of everything, once; a second call does nothing."""
@@ -486,3 +357,20 @@ class LocalEngine(Engine):
             Unsupported: the engine does not say how it tokenises.
         """
         raise Unsupported("It does not show its tokens.", engine=self.info.name)
+
+    def pin(self, plan: Plan) -> None:
+        """Compute the reusable prefix of each row now and keep it until it is unpinned as often.
+
+        Raises:
+            InvalidRequest: the plan has no reusable prefix, or the cache has no room for it.
+            Unsupported: the engine does not pin (`Capabilities.pins`).
+        """
+        raise Unsupported("It does not pin prefixes.", engine=self.info.name)
+
+    def unpin(self, plan: Plan) -> None:
+        """Take one pin away from the reusable prefix of each row; without one, nothing happens.
+
+        Raises:
+            Unsupported: the engine does not pin (`Capabilities.pins`).
+        """
+        raise Unsupported("It does not pin prefixes.", engine=self.info.name)
