@@ -335,13 +335,13 @@ class _Models:
 @pytest.mark.parametrize(
     "layout, temperature, calibrated",
     [
-        (None, {"choice": 1.5, "yes_no": 1.0, "score": 1.2}, "model card of acme"),
-        ("schema-first", {"choice": 1.25, "yes_no": 1.0, "score": 1.2}, "model card of acme"),
-        ("chat", {"choice": 1.0, "yes_no": 1.0, "score": 1.0}, None),
+        (None, {"choice": 1.5, "yes_no": 1.0, "score": 1.2}, ["choice", "score"]),
+        ("schema-first", {"choice": 1.25, "yes_no": 1.0, "score": 1.2}, ["choice", "score"]),
+        ("chat", {"choice": 1.0, "yes_no": 1.0, "score": 1.0}, []),
     ],
 )
 def test_a_decider_reads_with_the_temperatures_of_its_layout(
-    monkeypatch: pytest.MonkeyPatch, layout: str | None, temperature: dict[str, float], calibrated: str | None
+    monkeypatch: pytest.MonkeyPatch, layout: str | None, temperature: dict[str, float], calibrated: Sequence[str]
 ) -> None:
     registry = Registry()
     registry.add(_IdleHooks(), "idle")
@@ -349,4 +349,5 @@ def test_a_decider_reads_with_the_temperatures_of_its_layout(
     monkeypatch.setattr(registry, "models", lambda: ({info.name: info for info in plugin.models()}, []))
     with Decider("idle", "acme", layout=layout, registry=registry, pool=Pool()) as decider:
         reading = decider.session.stages.reading
-        assert (reading.temperature, reading.calibrated) == (temperature, calibrated)
+        assert reading.temperature == temperature
+        assert reading.calibrated == dict.fromkeys(calibrated, "model card of acme")

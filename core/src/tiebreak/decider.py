@@ -248,6 +248,23 @@ class Decider:
         """Show what would be sent: segments, tokens and cut; the model is not asked."""
         return self.session.explain(Request.of(state, questions))
 
+    def pin(self, *, state: JSON = None, questions: Mapping[str, Question] | None = None) -> None:
+        """Compute a state or some questions once and keep them warm until they are unpinned as often.
+
+        Args:
+            state: what will be asked about again, in a layout that puts the state first.
+            questions: what will be asked again, in a layout that puts the questions first.
+
+        Raises:
+            InvalidRequest: not exactly one of the two was given, or the cache has no room for it.
+            Unsupported: the engine does not pin, or the layout puts the other one first.
+        """
+        self.session.pin(self._pinned(state, questions), keep=True)
+
+    def unpin(self, *, state: JSON = None, questions: Mapping[str, Question] | None = None) -> None:
+        """Take one pin away. Arguments as for `pin`; what was not pinned is left as it is."""
+        self.session.pin(self._pinned(state, questions), keep=False)
+
     def start(self) -> Decider:
         """Start the engine now instead of on the first question; returns the Decider."""
         self.session.start()
@@ -283,6 +300,22 @@ class Decider:
 
             self._pool = shared.pool()
         return self._pool
+
+    def _pinned(self, state: JSON, questions: Mapping[str, Question] | None) -> Request:
+        """A request with the prefix that is to be pinned; what stands behind it does not matter."""
+        if (state is None) == (questions is None):
+            raise InvalidRequest("Pin a state or questions: exactly one of the two.", engine=self.info.name)
+        layout = self.session.stages.layout
+        if layout.direction != ("schema-first" if state is None else "state-first"):
+            raise Unsupported(
+                f"The layout {layout.name!r} is {layout.direction}: "
+                f"{'questions' if state is None else 'a state'} cannot be kept there.",
+                remedy="Pin what comes first, or choose another layout.",
+                engine=self.info.name,
+            )
+        if questions is None:
+            return Request.of(state, {"pinned": yes_no("Does it fit?")})
+        return Request.of("", questions)
 
     def _bind(self) -> Session:
         from tiebreak.pool import Wanted

@@ -64,6 +64,7 @@ class Outcome:
         prefill_ms, restore_ms: the engine's own figures, None where it does not say.
         engine_ms: all that the engine says it computed, None where it does not say: what is left of
             the exchange is transport.
+        waited_ms: of the exchange, waiting on our side for other requests of the same engine.
         phases: the engine's own timings under its own names, milliseconds.
         prompt_tokens: length of the prompts over all rows, cached or not.
         resolved_model, request_id, usage: what a hosted engine adds.
@@ -75,6 +76,7 @@ class Outcome:
     prefill_ms: float | None = None
     restore_ms: float | None = None
     engine_ms: float | None = None
+    waited_ms: float = 0.0
     phases: Mapping[str, float] = attrs.field(factory=dict)
     prompt_tokens: int | None = None
     resolved_model: str | None = None

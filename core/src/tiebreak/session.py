@@ -132,8 +132,26 @@ class Session:
         """Make the engine ready; returns at once where it is."""
         runs = self._runs
         if isinstance(runs, LocalEngine) and not runs.ready:
-            self.opened.guard.preflight(runs.footprint(), runs.info.name)
-        runs.start()
+            self._load(runs)
+        else:
+            runs.start()
+
+    def _load(self, engine: LocalEngine) -> None:
+        """Start a local engine under the memory guard, which watches a child process but not this one."""
+        footprint = engine.footprint()
+        self.opened.guard.preflight(footprint, engine.info.name)
+        engine.start()
+        if engine.process is not None:
+            self.opened.guard.watch(engine.process, footprint)
+
+    def pin(self, request: Request, *, keep: bool) -> None:
+        """Keep the reusable prefixes of a request warm, or no longer; see `Decider.pin`."""
+        if not self.engine.capabilities.pins or not isinstance(self.engine, LocalEngine):
+            raise Unsupported("It does not pin prefixes.", engine=self.engine.info.name)
+        self._check(request)
+        self.start()
+        plan = self._plan(request, _Clock())
+        (self.engine.pin if keep else self.engine.unpin)(plan)
 
     def decide(self, request: Request, timeout: float) -> Decision:
         """Answer a request; see `Decider.decide`.
@@ -229,7 +247,8 @@ class Session:
     def _compute(self, engine: LocalEngine, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
         started = time.perf_counter()
         (outcome,) = engine.evidence([plan], lambda: time.monotonic() >= deadline)
-        return outcome, Spent(wall_ms=(time.perf_counter() - started) * 1e3)
+        wall = (time.perf_counter() - started) * 1e3
+        return outcome, Spent(wall_ms=wall - outcome.waited_ms, waited_ms=outcome.waited_ms)
 
     def _tokens(self, plan: Plan) -> Sequence[Sequence[Sequence[int]]]:
         engine, server = self.engine, self.opened.server
