@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tiebreak import Decider, Decision, InvalidRequest, choice, score, yes_no
+from tiebreak import Decider, Decision, DecisionWarning, choice, score, yes_no
 from tiebreak.pool import Pool
 
 pytestmark = pytest.mark.live
@@ -20,9 +21,6 @@ LOCAL: dict[str, dict[str, Any]] = {
     "dohnuts": {"flash_attn": "off"},
     "embedded": {},
 }
-TAKES_CONTROL_TOKENS = ("slot", "embedded", "pcdserver")
-"""The others would turn the spelling into tokens, so they refuse it."""
-
 QUESTIONS = {
     "team": choice("Which team should handle this?", {"roads": "potholes", "waste": "bins", "noise": "music"}),
     "urgent": yes_no("Does it have to be today?"),
@@ -63,13 +61,11 @@ def test_the_same_file_answers_the_same_questions_on_every_engine(name: str, poo
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_a_state_that_spells_control_tokens_is_judged_or_refused_but_never_obeyed(name: str, pool: Pool) -> None:
+def test_a_state_that_spells_control_tokens_is_judged_as_text(name: str, pool: Pool) -> None:
     made = decider(name, pool)
-    if name in TAKES_CONTROL_TOKENS:
-        assert made.choose(STATES[2], ["left", "right"]).value in ("left", "right")
-        return
-    with pytest.raises(InvalidRequest, match="control"):
-        made.choose(STATES[2], ["left", "right"])
+    with pytest.warns(DecisionWarning, match="control") if name == "dohnuts" else contextlib.nullcontext():
+        answer = made.choose(STATES[2], ["left", "right"])
+    assert answer.value in ("left", "right")
 
 
 def test_engines_that_read_the_same_tokens_agree(pool: Pool) -> None:

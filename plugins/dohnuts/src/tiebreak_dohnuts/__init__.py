@@ -1,0 +1,1 @@
+"""The `dohnuts` engine: dohnuts.cpp and its model profiles."""

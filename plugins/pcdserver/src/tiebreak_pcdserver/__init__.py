@@ -1,0 +1,1 @@
+"""The `pcdserver` engine: parallel constrained decoding with pcdServer."""
