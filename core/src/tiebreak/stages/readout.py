@@ -26,14 +26,14 @@ class Reading:
 
     Attributes:
         temperature: divisor of the log-probabilities per question kind; 1 changes nothing.
-        calibrated: where the temperatures come from, None where nobody fitted them.
+        calibrated: question kind -> where its temperature comes from; a kind that nobody fitted is missing.
         tolerance: how far the engine's repeats may differ; answers closer than twice that are near ties.
         min_coverage: below this mass on the labels an answer carries a warning, or in `strict` is refused.
         strict: refuse bounds and low coverage instead of marking them.
     """
 
     temperature: Mapping[str, float] = attrs.field(factory=dict)
-    calibrated: str | None = None
+    calibrated: Mapping[str, str] = attrs.field(factory=dict)
     tolerance: float = 0.0
     min_coverage: float = 0.02
     strict: bool = False
@@ -111,7 +111,7 @@ class Readout(ABC):
             probabilities=dict(zip(question.names, probabilities, strict=True)),
             coverage=min(coverages) if coverages else None,
             approximate=_approximate(question, found),
-            calibrated=reading.calibrated,
+            calibrated=reading.calibrated.get(question.kind),
             near_tie=ranked[0] - ranked[1] <= 2 * reading.tolerance,
             native=native,
         )
