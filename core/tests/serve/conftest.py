@@ -22,16 +22,25 @@ STUB = Path(__file__).parent.parent / "stubs" / "gateway_stub.py"
 LOCAL = "http://127.0.0.1:8765"
 
 
-@pytest.fixture(scope="session")
-def gateway_stub() -> ModuleType:
-    """The module of the stub engine."""
-    spec = importlib.util.spec_from_file_location("gateway_stub", STUB)
+def _module(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["gateway_stub"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def gateway_stub() -> ModuleType:
+    """The module of the stub engine."""
+    return _module("gateway_stub", STUB)
+
+
+# `tiebreak serve` is tested like every other command, but needs the extra: the fixtures are those of the others.
+_command_line = _module("command_line_fixtures", Path(__file__).parent.parent / "cli" / "conftest.py")
+site, fake, run = _command_line.site, _command_line.fake, _command_line.run
 
 
 class Gateway:

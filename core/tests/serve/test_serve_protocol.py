@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import tiebreak
 from tiebreak import InvalidRequest
 from tiebreak.serve.confidence import choice_confidence, score_confidence
 from tiebreak.serve.settings import Settings
@@ -79,8 +78,6 @@ def test_the_gateway_and_the_decider_answer_alike(gateway: Make) -> None:
 def test_ids_company_and_order_change_nothing(gateway: Make) -> None:
     made = gateway()
     first = made.ask(BODY).json()["answers"]
-    other = made.ask({**BODY, "questions": {"z" * 5000: CHOICE, "\u202e": SCORE, "": NOUL} | {"": NOUL}})
-    assert other.status_code == 422
     other = made.ask({**BODY, "questions": {"z" * 5000: CHOICE, "\u202e": SCORE, "x": NOUL}}).json()["answers"]
     assert list(other.values()) == [first["b"], first["c"], first["a ✓"]]
 
@@ -161,7 +158,10 @@ def test_states_that_are_accepted(gateway: Make, state: Any) -> None:
             with_question({"type": "choice", "criteria": {"a": 1, "b": None}}),
             ["questions", "q", "choice", "criteria", "a"],
         ),
-        (with_question({"type": "choice", "criteria": {"é": None, "é": None}}), ["questions", "q", "choice"]),
+        (
+            with_question({"type": "choice", "criteria": {"\u00e9": None, "e\u0301": None}}),
+            ["questions", "q", "choice"],
+        ),
         (with_question({"type": "choice", "criteria": {" ": None, "b": None}}), ["questions", "q", "choice"]),
         (with_question({"type": "score", "criteria": {"0": "a", "1": "b"}}), ["questions", "q", "score", "criteria"]),
         (with_question({"type": "score", "criteria": ["a", None]}), ["questions", "q", "score", "criteria", 1]),
@@ -218,7 +218,8 @@ def test_models_that_may_be_named(gateway: Make, model: str) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_compressed_bodies(gateway: Make, encoding: str) -> None:
     made = gateway(Settings(max_body=10_000))
-    pack = {"gzip": gzip.compress, "zstd": zstd.compress}[encoding]
+    packers: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd.compress}
+    pack = packers[encoding]
     raw = json.dumps(BODY).encode()
     headers = {"content-encoding": encoding}
     plain = made.ask(BODY).json()["answers"]
@@ -363,8 +364,14 @@ def test_confidence_matches_published_examples(probabilities: list[float], choic
     assert score_confidence(probabilities) == pytest.approx(score)
 
 
-def test_what_the_gateway_is_asked_is_a_tiebreak_question(gateway: Make) -> None:
-    """A gateway in front of a gateway: the same answers through the errors of the first."""
-    made = gateway()
-    assert isinstance(made.decider, tiebreak.Decider)
-    assert made.call("GET", "/health").json()["status"] == "ok"
+def test_health_says_who_answers(gateway: Make) -> None:
+    health = gateway().call("GET", "/health")
+    assert health.status_code == 200
+    assert health.json() == {
+        "status": "ok",
+        "ready": True,
+        "engine": "stub",
+        "model": "stub",
+        "open": 0,
+        "key": False,
+    }

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import attrs
 import click
@@ -15,7 +15,7 @@ import click
 from tiebreak.cli import streams
 from tiebreak.cli.progress import ProgressBar
 from tiebreak.cli.settings import Settings, flags
-from tiebreak.errors import AuthError, EngineUnavailable, InvalidRequest
+from tiebreak.errors import EngineUnavailable, InvalidRequest
 
 if TYPE_CHECKING:
     from tiebreak.serve.settings import Settings as Serving
@@ -80,10 +80,35 @@ def _run(settings: Settings, serving: Serving) -> None:
     from tiebreak.serve.app import create_app
     from tiebreak.serve.runner import run
 
-    with ProgressBar() as progress, settings.decider(progress) as decider:
-        with streams.reserved():
-            decider.start()
-        run(create_app(decider, serving), serving, streams.emit)
+    with (
+        _Announcement() as announcement,
+        streams.reserved(),
+        ProgressBar() as progress,
+        settings.decider(progress) as decider,
+    ):
+        decider.start()
+        run(create_app(decider, serving), serving, announcement.write)
+
+
+class _Announcement:
+    """Standard output for one line, while everything else that is written there goes to standard error."""
+
+    def __enter__(self) -> _Announcement:
+        try:
+            self._to: TextIO | None = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        except OSError:  # closed by the caller: nobody waits for the URL
+            self._to = None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._to is not None:
+            self._to.close()
+
+    def write(self, url: str) -> None:
+        """Say where the gateway answers."""
+        if self._to is not None:
+            self._to.write(f"{url}\n")
+            self._to.flush()
 
 
 def _serving(given: Mapping[str, Any]) -> Serving:
@@ -91,8 +116,7 @@ def _serving(given: Mapping[str, Any]) -> Serving:
 
     Raises:
         EngineUnavailable: the extra is not installed.
-        AuthError: the variable that should hold the key is not set.
-        InvalidRequest: a value that cannot be right.
+        InvalidRequest: a value that cannot be right, or the variable that should hold the key is not set.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -115,13 +139,15 @@ def _key(variable: str | None) -> str | None:
     """The key that clients must send.
 
     Raises:
-        AuthError: the variable that should hold it is not set: the gateway must not open itself by accident.
+        InvalidRequest: the variable that should hold it is not set: the gateway must not open itself by accident.
     """
     if variable is None:
         return None
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise AuthError(f"{variable} is not set, so there is no key to ask clients for.", remedy=f"Set {variable}.")
+        raise InvalidRequest(
+            f"{variable} is not set, so there is no key to ask clients for.", remedy=f"Set {variable}."
+        )
     return key
 
 
