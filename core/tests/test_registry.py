@@ -10,7 +10,7 @@ import pytest
 
 from tiebreak import Decider, EngineUnavailable, InvalidRequest, Registry, hookimpl
 from tiebreak.engine import EngineInfo
-from tiebreak.registry import unknown
+from tiebreak.names import unknown
 
 Install = Callable[..., None]
 

@@ -14,8 +14,9 @@ from tiebreak.answers import Answer, Decision
 from tiebreak.engine import EngineInfo, OptionSpec
 from tiebreak.errors import InvalidRequest, TiebreakError
 from tiebreak.many import OnError, Row, amany, many
+from tiebreak.names import unknown
 from tiebreak.questions import JSON, KINDS, Question, Request, choice, score, yes_no
-from tiebreak.registry import EXTENSIONS, Registry, unknown
+from tiebreak.registry import EXTENSIONS, Registry
 from tiebreak.stages.cache import CachePolicy
 from tiebreak.stages.layout import Layout
 from tiebreak.stages.readout import Reading, Readout
@@ -259,11 +260,11 @@ class Decider:
             InvalidRequest: not exactly one of the two was given, or the cache has no room for it.
             Unsupported: the engine does not pin, or the layout puts the other one first.
         """
-        self.session.pin(self._pinned(state, questions), keep=True)
+        self.session.pin(state, questions, keep=True)
 
     def unpin(self, *, state: JSON = None, questions: Mapping[str, Question] | None = None) -> None:
         """Take one pin away. Arguments as for `pin`; what was not pinned is left as it is."""
-        self.session.pin(self._pinned(state, questions), keep=False)
+        self.session.pin(state, questions, keep=False)
 
     def start(self) -> Decider:
         """Start the engine now instead of on the first question; returns the Decider."""
@@ -296,26 +297,10 @@ class Decider:
     @property
     def _engines(self) -> Pool:
         if self._pool is None:
-            from tiebreak import shared
+            from tiebreak.pool import PROCESS
 
-            self._pool = shared.pool()
+            self._pool = PROCESS.pool()
         return self._pool
-
-    def _pinned(self, state: JSON, questions: Mapping[str, Question] | None) -> Request:
-        """A request with the prefix that is to be pinned; what stands behind it does not matter."""
-        if (state is None) == (questions is None):
-            raise InvalidRequest("Pin a state or questions: exactly one of the two.", engine=self.info.name)
-        layout = self.session.stages.layout
-        if layout.direction != ("schema-first" if state is None else "state-first"):
-            raise Unsupported(
-                f"The layout {layout.name!r} is {layout.direction}: "
-                f"{'questions' if state is None else 'a state'} cannot be kept there.",
-                remedy="Pin what comes first, or choose another layout.",
-                engine=self.info.name,
-            )
-        if questions is None:
-            return Request.of(state, {"pinned": yes_no("Does it fit?")})
-        return Request.of("", questions)
 
     def _bind(self) -> Session:
         from tiebreak.pool import Wanted

@@ -18,6 +18,7 @@ from tiebreak.calls import Call, Reply, Spent
 from tiebreak.errors import InvalidRequest, Unsupported
 from tiebreak.evidence import Outcome
 from tiebreak.ledger import Budget
+from tiebreak.names import unknown
 from tiebreak.options import OptionSpec
 from tiebreak.plan import Plan
 from tiebreak.questions import KINDS, Kind, Request
@@ -184,8 +185,6 @@ class EngineInfo:
         specs = {spec.name: spec for spec in self.options}
         for name in given:
             if name not in specs:
-                from tiebreak.registry import unknown
-
                 raise InvalidRequest(unknown("option", name, specs), engine=self.name)
         return {
             name: spec.check(given[name], self.name) if given.get(name) is not None else spec.default

@@ -18,7 +18,7 @@ from tiebreak.session import Opened
 if TYPE_CHECKING:
     from tiebreak.server import Server
 
-__all__ = ["Pool", "Wanted"]
+__all__ = ["PROCESS", "Pool", "Process", "Wanted"]
 
 
 @attrs.frozen(kw_only=True)
@@ -106,6 +106,31 @@ class Pool:
             if shared.users:
                 return None
             return self._open.pop(key)
+
+
+class Process:
+    """The pool that everything in this process shares, made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool: Pool | None = None
+
+    def pool(self) -> Pool:
+        """The pool."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool()
+            return self._pool
+
+    def close(self) -> None:
+        """Close the pool with all its engines; the next call of `pool` makes a new one."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+
+PROCESS = Process()
 
 
 class _Shared:

@@ -9,9 +9,8 @@ scan of all installed metadata; any other name takes one scan per registry.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -19,6 +18,7 @@ import pluggy
 
 from tiebreak import hookspecs
 from tiebreak.errors import EngineUnavailable, TiebreakError
+from tiebreak.names import unknown
 
 if TYPE_CHECKING:
     from importlib_metadata import EntryPoint
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tiebreak.models import Model, ModelInfo
     from tiebreak.session import Observer, Session
 
-__all__ = ["DEFAULT_ENGINES", "Entry", "Plugin", "Registry", "unknown"]
+__all__ = ["DEFAULT_ENGINES", "Entry", "Plugin", "Registry"]
 
 ENGINES, EXTENSIONS, MODELS = "tiebreak.engines", "tiebreak.extensions", "tiebreak.models"
 GROUPS = (ENGINES, EXTENSIONS, MODELS)
@@ -245,15 +245,6 @@ class Registry:
                 pairs.sort(key=lambda pair: (pair[0].name, pair[0].distribution))
             self._scanned = groups
         return self._scanned[group]
-
-
-def unknown(noun: str, name: str, known: Iterable[str]) -> str:
-    """One sentence or two about a name that is not known: the nearest one, and what there is."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    there = f" Known: {', '.join(names)}." if names else " None is installed."
-    return f"There is no {noun} {name!r}.{hint}{there}"
 
 
 def manager() -> pluggy.PluginManager:

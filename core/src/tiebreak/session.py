@@ -14,11 +14,11 @@ import attrs
 
 from tiebreak.answers import Decision, Receipt, Timings
 from tiebreak.engine import Engine, LocalEngine, Spent, WireEngine
-from tiebreak.errors import EngineHung, TiebreakError, Unsupported
+from tiebreak.errors import EngineHung, InvalidRequest, TiebreakError, Unsupported
 from tiebreak.evidence import Outcome, TokenScores
 from tiebreak.ledger import Ledger
 from tiebreak.plan import Plan
-from tiebreak.questions import Request
+from tiebreak.questions import JSON, Question, Request, yes_no
 from tiebreak.stages.cache import CachePolicy
 from tiebreak.stages.layout import Layout
 from tiebreak.stages.readout import Reading, Readout
@@ -144,10 +144,21 @@ class Session:
         if engine.process is not None:
             self.opened.guard.watch(engine.process, footprint)
 
-    def pin(self, request: Request, *, keep: bool) -> None:
-        """Keep the reusable prefixes of a request warm, or no longer; see `Decider.pin`."""
+    def pin(self, state: JSON, questions: Mapping[str, Question] | None, *, keep: bool) -> None:
+        """Keep a state or questions warm, or no longer; see `Decider.pin`."""
+        name, layout = self.engine.info.name, self.stages.layout
+        if (state is None) == (questions is None):
+            raise InvalidRequest("Pin a state or questions: exactly one of the two.", engine=name)
         if not self.engine.capabilities.pins or not isinstance(self.engine, LocalEngine):
-            raise Unsupported("It does not pin prefixes.", engine=self.engine.info.name)
+            raise Unsupported("It does not pin prefixes.", engine=name)
+        if layout.direction != ("schema-first" if state is None else "state-first"):
+            raise Unsupported(
+                f"The layout {layout.name!r} is {layout.direction}: that prefix cannot be kept.",
+                remedy="Pin what comes first in it, or choose another layout.",
+                engine=name,
+            )
+        # What stands behind the prefix does not matter, but a request has both.
+        request = Request.of("" if state is None else state, questions or {"pinned": yes_no("Does it fit?")})
         self._check(request)
         self.start()
         plan = self._plan(request, _Clock())

@@ -1,21 +1,19 @@
-"""The Decider and the engines that everything in this process shares, made when they are first needed."""
+"""The Decider that the module-level functions share, made when it is first needed."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from tiebreak.answers import Answer, Decision
 from tiebreak.decider import Decider
 from tiebreak.errors import InvalidRequest
+from tiebreak.names import unknown
+from tiebreak.pool import PROCESS
 from tiebreak.questions import JSON, Question
-from tiebreak.registry import unknown
-
-if TYPE_CHECKING:
-    from tiebreak.pool import Pool
 
 __all__ = [
     "acheck",
@@ -34,25 +32,14 @@ __all__ = [
 
 
 class _Shared:
-    """What module-level functions share; forked children start with their own."""
+    """What module-level functions share."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.pool: Pool | None = None
         self.decider: Decider | None = None
 
 
 _shared = _Shared()
-
-
-def pool() -> Pool:
-    """The engines that are open in this process."""
-    from tiebreak.pool import Pool
-
-    with _shared.lock:
-        if _shared.pool is None:
-            _shared.pool = Pool()
-        return _shared.pool
 
 
 def memory_limits(**limits: Any) -> None:
@@ -69,7 +56,7 @@ def memory_limits(**limits: Any) -> None:
     for name in limits:
         if name not in known:
             raise InvalidRequest(unknown("memory limit", name, known))
-    pool().guard.limits = MemoryLimits(**limits)
+    PROCESS.pool().guard.limits = MemoryLimits(**limits)
 
 
 def use(engine: str | None = None, model: str | None = None, **options: Any) -> Decider:
@@ -98,11 +85,9 @@ def shutdown() -> None:
     """Stop every engine that this process started and forget the default Decider. Safe to call twice."""
     with _shared.lock:
         decider, _shared.decider = _shared.decider, None
-        engines, _shared.pool = _shared.pool, None
     if decider is not None:
         decider.close()
-    if engines is not None:
-        engines.close()
+    PROCESS.close()
 
 
 def decide(state: JSON, questions: Mapping[str, Question]) -> Decision:

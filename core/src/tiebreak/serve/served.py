@@ -8,7 +8,7 @@ from typing import Any
 
 from tiebreak.answers import Decision
 from tiebreak.decider import Decider
-from tiebreak.registry import unknown
+from tiebreak.names import unknown
 from tiebreak.serve.problem import Problem
 from tiebreak.serve.settings import Settings
 

@@ -11,7 +11,7 @@ import attrs
 
 from tiebreak.errors import InvalidRequest
 from tiebreak.models import Model
-from tiebreak.registry import unknown
+from tiebreak.names import unknown
 
 __all__ = ["PROFILES", "Chosen", "Profile", "choose"]
 

@@ -15,10 +15,10 @@ from tiebreak.errors import BadReply, EngineUnavailable, InvalidRequest
 from tiebreak.evidence import Outcome
 from tiebreak.memory import Footprint
 from tiebreak.models import Model
+from tiebreak.names import unknown
 from tiebreak.pace import Pace
 from tiebreak.plan import Plan
 from tiebreak.questions import KINDS, Kind
-from tiebreak.registry import unknown
 from tiebreak.transport import is_loopback
 from tiebreak_jev._wire import Response, Usage, problems
 from tiebreak_jev.info import INFO
