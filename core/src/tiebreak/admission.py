@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
@@ -62,6 +61,8 @@ class Admission:
     @asynccontextmanager
     async def aenter(self, timeout: float) -> AsyncIterator[float]:
         """The same for a task: the event loop is never blocked."""
+        import asyncio
+
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
         event = asyncio.Event()

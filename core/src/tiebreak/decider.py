@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -11,48 +10,23 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tiebreak.answers import Answer, Decision
-from tiebreak.engine import EngineInfo, OptionSpec
+from tiebreak.engine import EngineInfo
 from tiebreak.errors import InvalidRequest, TiebreakError
 from tiebreak.many import OnError, Row, amany, many
 from tiebreak.names import unknown
-from tiebreak.questions import JSON, KINDS, Question, Request, choice, score, yes_no
+from tiebreak.questions import JSON, Question, Request, choice, score, yes_no
 from tiebreak.registry import EXTENSIONS, Registry
+from tiebreak.settings import Settings
 from tiebreak.stages.cache import CachePolicy
 from tiebreak.stages.layout import Layout
-from tiebreak.stages.readout import Reading, Readout
+from tiebreak.stages.readout import Readout
 
 if TYPE_CHECKING:
     from tiebreak.models import Model
     from tiebreak.pool import Pool, Wanted
     from tiebreak.session import Explanation, Session
 
-__all__ = ["CORE_OPTIONS", "Decider"]
-
-CORE_OPTIONS = (
-    OptionSpec(name="timeout", type=float, default=60.0, minimum=0.001, help="Seconds for one answer."),
-    OptionSpec(
-        name="strict",
-        type=bool,
-        default=False,
-        help="Refuse bounds and low coverage instead of marking them.",
-    ),
-    OptionSpec(
-        name="min_coverage",
-        type=float,
-        default=0.02,
-        minimum=0,
-        maximum=1,
-        help="Mass on the labels below which an answer carries a warning (0 to 1).",
-    ),
-    OptionSpec(
-        name="queue_limit",
-        type=int,
-        default=4096,
-        minimum=0,
-        help="Requests that may wait for the engine before the next is refused.",
-    ),
-)
-"""Options that every engine has, checked like an engine's own. `temperature` is one more, a number or one per kind."""
+__all__ = ["Decider"]
 
 
 class Decider:
@@ -99,18 +73,11 @@ class Decider:
         self._registry = registry or Registry()
         self._plugin = self._registry.plugin(engine or self._registry.default_engine())
         self.info: EngineInfo = self._plugin.engine()
-        core = {spec.name: spec for spec in CORE_OPTIONS}
-        self._core = {
-            name: spec.default if options.get(name) is None else spec.check(options[name], self.info.name)
-            for name, spec in core.items()
-        }
-        own = {name: value for name, value in options.items() if name not in core}
-        self._options = {**_check_options(self.info, own), "url": _check_url(url, self.info)}
+        self._settings = Settings.of(self.info, options, url, temperature)
         # A server that is attached to has its model; somebody else's machine is told which of its models to ask.
         default = self.info.default_model if url is None or self.info.capabilities.hosted else None
         self._model: str | os.PathLike[str] | None = default if model is None else model
         self._stages = {"layout": layout, "readout": readout, "cache": cache}
-        self._temperature = _check_temperature(temperature)
         self._pool = pool
         self._mount = mount
         self._progress = progress
@@ -150,12 +117,12 @@ class Decider:
             EngineUnavailable, EngineStartError, MemoryRefused: the engine could not be started.
             EngineDied, EngineHung, EngineOverloaded, BadReply, AuthError, QuotaError: it failed.
         """
-        return self.session.decide(Request.of(state, questions), self._core["timeout"])
+        return self.session.decide(Request.of(state, questions), self._settings.core["timeout"])
 
     async def adecide(self, state: JSON, questions: Mapping[str, Question]) -> Decision:
         """The same from a task; the event loop is never blocked. See `decide`."""
         request = Request.of(state, questions)
-        return await (await self._abound()).adecide(request, self._core["timeout"])
+        return await (await self._abound()).adecide(request, self._settings.core["timeout"])
 
     def choose(
         self,
@@ -235,14 +202,14 @@ class Decider:
         Yields:
             one decision per row (or, with `return`, the error of a row that has none).
         """
-        return many(self.session, rows, self._core["timeout"], on_error)
+        return many(self.session, rows, self._settings.core["timeout"], on_error)
 
     async def adecide_many(
         self, rows: Iterable[Row], *, on_error: OnError = "raise"
     ) -> AsyncIterator[Decision | TiebreakError]:
         """The same from a task; the event loop is never blocked. See `decide_many`."""
         session = await self._abound()
-        async for result in amany(session, rows, self._core["timeout"], on_error):
+        async for result in amany(session, rows, self._settings.core["timeout"], on_error):
             yield result
 
     def explain(self, state: JSON, questions: Mapping[str, Question]) -> Explanation:
@@ -292,6 +259,8 @@ class Decider:
         """The session; binding it may fetch a model, so not in the event loop."""
         if self._session is not None:
             return self._session
+        import asyncio  # 40 ms that only async callers need, and they have paid them
+
         return await asyncio.to_thread(lambda: self.session)
 
     @property
@@ -315,13 +284,13 @@ class Decider:
         wanted = Wanted(
             info=self.info,
             model=model,
-            options=self._options,
-            queue_limit=self._core["queue_limit"],
+            options=self._settings.engine,
+            queue_limit=self._settings.core["queue_limit"],
             mount=self._mount,
         )
         opened = self._engines.open(self._plugin, wanted)
         try:
-            reading = self._reading(model, stages.layout.name, opened.engine.capabilities.tolerance)
+            reading = self._settings.reading(model, stages.layout.name, opened.engine.capabilities.tolerance)
             session = Session(opened, attrs.evolve(stages, reading=reading))
             session.observers = tuple(self._plugin.observers(session))
         except BaseException:
@@ -373,46 +342,3 @@ class Decider:
         """The model's own layout where the engine has it, else the engine's first."""
         trained = model.info.layouts if stage == "layout" and model and model.info else ()
         return next((name for name in trained if name in names), names[0])
-
-    def _reading(self, model: Model | None, layout: str, tolerance: float) -> Reading:
-        info = model.info if model else None
-        chosen: Mapping[str, float] = self._temperature or {}
-        calibrated: Mapping[str, str] = {}
-        if self._temperature is None and info is not None:
-            chosen = info.temperatures_in(layout)
-            calibrated = dict.fromkeys(chosen, f"model card of {info.name}")
-        return Reading(
-            temperature={**dict.fromkeys(KINDS, 1.0), **chosen},
-            calibrated=calibrated,
-            tolerance=tolerance,
-            min_coverage=self._core["min_coverage"],
-            strict=self._core["strict"],
-        )
-
-
-def _check_options(info: EngineInfo, given: Mapping[str, Any]) -> dict[str, Any]:
-    known = {spec.name for spec in (*info.options, *CORE_OPTIONS)}
-    for name in given:
-        if name not in known:
-            raise InvalidRequest(unknown("option", name, known), engine=info.name)
-    return dict(info.check_options(given))
-
-
-def _check_url(url: str | None, info: EngineInfo) -> str | None:
-    if url is None:
-        return None
-    from tiebreak.transport import check_url
-
-    return check_url(url, info.name)
-
-
-def _check_temperature(given: float | Mapping[str, float] | None) -> dict[str, float] | None:
-    if given is None:
-        return None
-    per_kind = dict(given) if isinstance(given, Mapping) else dict.fromkeys(KINDS, given)
-    for kind, value in per_kind.items():
-        if kind not in KINDS:
-            raise InvalidRequest(unknown("question kind", str(kind), KINDS))
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.01 <= value <= 100:
-            raise InvalidRequest(f"The temperature for {kind} is {value!r}; it is a number from 0.01 to 100.")
-    return {kind: float(value) for kind, value in per_kind.items()}

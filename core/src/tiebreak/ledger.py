@@ -66,7 +66,8 @@ class Ledger:
             came_back = key in self._sizes
             self.hits += report.status == "hit"
             self.misses += report.status != "hit"
-            between = self._since(key)
+            # Walks over what came since, so only where it may be needed: most prefixes are new, or were hit.
+            between = self._since(key) if came_back and report.status == "miss" and not self._advised else []
             self._sizes[key] = report.checkpoint_bytes or self._sizes.get(key)
             self._sizes.move_to_end(key)
             while len(self._sizes) > REMEMBERED:

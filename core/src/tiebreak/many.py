@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -48,6 +47,8 @@ async def amany(session: Session, rows: Iterable[Row], timeout: float, on_error:
     """The same from a task; see `Decider.adecide_many`."""
     _check(on_error)
     source = iter(rows)
+    import asyncio
+
     gate = asyncio.Semaphore(session.engine.capabilities.concurrency)
 
     async def one(row: Row) -> Result:

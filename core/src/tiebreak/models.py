@@ -68,6 +68,8 @@ class ModelInfo:
             every layout that it was trained for.
         layout_temperatures: layout -> question kind -> temperature, where a layout needs another one.
         kinds: the question kinds that it answers.
+        min_coverage: mass on the labels (0 to 1) below which its answers deserve a warning; None for the
+            usual bound. A model that was trained to tell its labels apart, and no more, may put little on them.
 
     Raises:
         InvalidRequest: a value that cannot be right; the message names model and argument.
@@ -84,6 +86,7 @@ class ModelInfo:
     temperatures: Mapping[str, float] = attrs.field(factory=dict, converter=_numbers, hash=False)
     layout_temperatures: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict, converter=_nested, hash=False)
     kinds: tuple[str, ...] = attrs.field(default=_KINDS, converter=_texts)
+    min_coverage: float | None = None
 
     def __attrs_post_init__(self) -> None:
         if not is_name(self.name):
@@ -101,6 +104,8 @@ class ModelInfo:
             for argument in ("sha256", "bytes"):
                 if getattr(self, argument) is None:
                     raise self._wrong(argument, "known for a file that code makes, so that it can be checked")
+        if self.min_coverage is not None and not 0 <= self.min_coverage <= 1:
+            raise self._wrong("min_coverage", "a number from 0 to 1")
         if not self._temper(self.temperatures):
             raise self._wrong("temperatures", "a positive number for each of the model's kinds")
         if not set(self.layout_temperatures) <= set(self.layouts) or not all(

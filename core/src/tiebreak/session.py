@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import time
 import warnings
@@ -188,6 +187,8 @@ class Session:
         clock = _Clock()
         self._check(request)
         if not self._runs.ready:
+            import asyncio
+
             await asyncio.to_thread(self.start)
         with ExitStack() as around:
             self._observe(around, request)
@@ -241,6 +242,8 @@ class Session:
 
     async def _aask(self, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
         """The same from a task."""
+        import asyncio
+
         engine, server = self.engine, self.opened.server
         if isinstance(engine, LocalEngine):
             return await asyncio.to_thread(self._compute, engine, plan, deadline)

@@ -82,7 +82,8 @@ def _engines(name: str | None) -> Iterator[Finding]:
     from tiebreak.cli.probe import probe
     from tiebreak.doctor import Finding
     from tiebreak.errors import EngineUnavailable
-    from tiebreak.registry import Registry, unknown
+    from tiebreak.names import unknown
+    from tiebreak.registry import Registry
 
     entries: Sequence[Entry] = Registry().entries()
     if name is not None:

@@ -49,7 +49,7 @@ def described(names: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]
     for text in given:
         name = max((name for name in names if text.startswith(f"{name}=")), key=len, default=None)
         if name is None:
-            from tiebreak.registry import unknown
+            from tiebreak.names import unknown
 
             asked, equals, _ = text.partition("=")
             if not equals:

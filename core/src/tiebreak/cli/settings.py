@@ -52,8 +52,10 @@ class Settings:
             EngineUnavailable: the engine is not installed or its plugin is broken.
             InvalidRequest: an unknown option, or a value that it does not take.
         """
-        from tiebreak.decider import CORE_OPTIONS, Decider
-        from tiebreak.registry import Registry, unknown
+        from tiebreak.decider import Decider
+        from tiebreak.names import unknown
+        from tiebreak.registry import Registry
+        from tiebreak.settings import CORE_OPTIONS
 
         registry = Registry()
         name = self.engine or registry.default_engine()

@@ -19,4 +19,6 @@ INFO = ModelInfo(
     # not so for rubrics: they are read as they are.
     temperatures={"choice": 2.25, "yes_no": 3.25},
     layout_temperatures={"schema-first": {"choice": 1.55, "yes_no": 3.2}},
+    # Trained on the labels against each other: how much the rest of the vocabulary gets was never part of the loss.
+    min_coverage=0.0,
 )
