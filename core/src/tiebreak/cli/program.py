@@ -7,7 +7,20 @@ from typing import Any
 import click
 
 from tiebreak import __version__
-from tiebreak.cli import check, choose, decide, doctor, engines, explain, models, pull, rate, serve
+from tiebreak.cli import (
+    check,
+    choose,
+    conformance,
+    decide,
+    doctor,
+    engines,
+    explain,
+    models,
+    pull,
+    rate,
+    scaffold,
+    serve,
+)
 from tiebreak.cli.answer import answer
 from tiebreak.cli.streams import output_closed
 
@@ -54,4 +67,6 @@ def program() -> None:
 for form in (choose, check, rate, decide):
     program.add_command(form.command(answer))
 for each in (explain.command(), serve.command, engines.command, models.command, pull.command, doctor.command):
+    program.add_command(each)
+for each in (conformance.command, conformance.cards, scaffold.command):
     program.add_command(each)
