@@ -109,6 +109,6 @@ def test_what_is_no_cassette_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="is not a cassette"):
         Cassette.read(path)
     with pytest.raises(InvalidRequest, match="There is no cassette"):
-        attrs.evolve(LIVE, wire="replay", cassette=tmp_path / "none.jsonl")
+        Cassette.read(tmp_path / "none.jsonl")
     with pytest.raises(InvalidRequest, match="needs a cassette"):
         attrs.evolve(LIVE, wire="replay")

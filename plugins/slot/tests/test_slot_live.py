@@ -145,6 +145,24 @@ def test_parallel_requests_get_the_answers_that_they_get_alone(live: Decider) ->
         assert [numbers(d) for d in pool.map(lambda s: live.decide(s, question), states)] == right
 
 
+def test_slots_side_by_side_declare_a_tolerance_and_keep_it(live: Decider, smol: Path) -> None:
+    states = [f"Complaint {'again ' * i}the bins are full" for i in range(12)]
+    question = {"team": QUESTIONS["team"]}
+    right = [live.decide(state, question)["team"].probabilities for state in states]
+    pool = Pool()
+    try:
+        made = Decider("slot", str(smol), pool=pool, parallel=2, context=512).start()
+        tolerance = made.session.engine.capabilities.tolerance
+        assert tolerance > 0
+        assert made.session.engine.capabilities.concurrency == 2
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda s: made.decide(s, question)["team"].probabilities, states))
+        for ours, theirs in zip(right, found, strict=True):
+            assert all(abs(ours[name] - theirs[name]) <= tolerance for name in ours)
+    finally:
+        pool.close()
+
+
 def test_explain_shows_the_prompt_that_is_sent_and_asks_nothing(live: Decider) -> None:
     explained = live.explain(BAR, {"team": QUESTIONS["team"]})
     (row,) = explained.plan.rows
@@ -194,7 +212,7 @@ def test_a_killed_server_is_reported_and_started_again_once(smol: Path) -> None:
         assert pid is not None
         with concurrent.futures.ThreadPoolExecutor(1) as threads:
             future = threads.submit(made.choose, "a long state " * 900, ["a", "b"])
-            while made.session.opened.admission._free == 2:
+            while made.session.opened.admission._free == 1:
                 time.sleep(0.002)
             os.kill(pid, signal.SIGKILL)
             with pytest.raises(EngineDied, match="SIGKILL") as caught:

@@ -73,8 +73,11 @@ class Cassette:
         """Read a file.
 
         Raises:
-            InvalidRequest: it is not a cassette.
+            InvalidRequest: there is none, or it is not a cassette.
         """
+        if not path.is_file():
+            # Asked only when it is replayed: the class that names it is also how it is recorded.
+            raise InvalidRequest(f"There is no cassette {path}.", remedy="Record it with --wire=record.")
         try:
             first, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             return cls(header=first["cassette"], exchanges=[Exchange(**line) for line in lines])

@@ -34,6 +34,10 @@ __all__ = ["SlotEngine"]
 WHOLE_VOCABULARY = 1_000_000
 """More candidates than any vocabulary has: llama-server then lists them all."""
 
+TOLERANCE = 0.1
+"""How far repeats may be apart where prefixes are reused that is not exact, or where slots work side by side: a batch
+of prompts whose lengths differ by one leaves one token over, which other kernels compute (0.026 was seen)."""
+
 FORCED = 1e4
 """Logit bias that makes a label the generated token: the reported probabilities are taken before it, but a reply
 whose generated token ends the text or is half a character would come without them."""
@@ -106,7 +110,9 @@ class SlotEngine(WireEngine):
         """See `WireEngine.greeting`: window, slots, labels, chat template, and whether reuse is exact."""
         greeting = Greeting(top_n=self._options["top_n"])
         learnt = yield from greeting.run()
-        self.version = learnt.build or self.version
+        # A build that was not numbered says "b0-unknown"; where we started it, we know more.
+        numbered = learnt.build and not learnt.build.startswith("b0-")
+        self.version = learnt.build if numbered else self.version or f"llama-server {learnt.build}".strip()
         self.vocabulary = attrs.evolve(
             learnt.vocabulary, control=tuple(sorted(self._prompts.control)) if self._prompts.control else ()
         )
@@ -117,7 +123,7 @@ class SlotEngine(WireEngine):
             self.capabilities,
             concurrency=learnt.slots,
             prefix_cache=learnt.reuses,
-            tolerance=0.0 if learnt.exact or self._options["reuse"] == "exact" else 0.1,
+            tolerance=0.0 if learnt.slots == 1 and (learnt.exact or self._options["reuse"] == "exact") else TOLERANCE,
         )
 
     def exchange(self, plan: Plan) -> Generator[Call, Reply, Outcome]:

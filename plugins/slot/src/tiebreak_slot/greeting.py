@@ -65,9 +65,8 @@ class Greeting:
         labels = yield from self._labels()
         chat = yield from self._chat()
         reuses, exact = yield from self._probe()
-        known = "" if properties.build_info.startswith("b0-") else properties.build_info
         return Learnt(
-            build=known,
+            build=properties.build_info,
             slots=properties.total_slots,
             window=properties.default_generation_settings.n_ctx,
             bos=tuple(bos),

@@ -17,7 +17,7 @@ INFO = EngineInfo(
         sees_cache=True,
         tolerance=0.0,
         cancels=True,
-        concurrency=2,
+        concurrency=1,
     ),
     limits=Limits(options=255),
     layouts=("decider", "schema-first", "chat"),
@@ -28,7 +28,12 @@ INFO = EngineInfo(
     options=(
         OptionSpec(name="binary", help="Path of a llama-server program."),
         OptionSpec(
-            name="parallel", type=int, default=2, minimum=1, maximum=64, help="Requests that it works on at once."
+            name="parallel",
+            type=int,
+            default=1,
+            minimum=1,
+            maximum=64,
+            help="Requests that it works on at once; with more than one, repeats may differ by rounding.",
         ),
         OptionSpec(name="context", type=int, default=4096, minimum=64, help="Tokens that fit in one request."),
         OptionSpec(

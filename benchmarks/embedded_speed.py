@@ -1,0 +1,245 @@
+"""What a decision costs in the embedded engine: against the bare model, and against the other engines.
+
+    python benchmarks/embedded_speed.py [--model REF] [--rounds N] [--threads N] [--engines NAME ...]
+
+All engines load one GGUF file with one number of threads, and are asked in turns, in an order that changes from round
+to round, so that the machine's mood falls on all of them alike. Five scenarios, questions and states of one length:
+
+    1 new            1 question, state and question never seen
+    3 new            3 questions (7 rows: a choice, a yes/no, a score of 5 levels), never seen
+    3 same state     3 new questions about a state that was asked about before
+    1 same schema    1 question that was asked before, about a new state (schema-first where the engine has it)
+    3 both same      state and questions seen before, two states taking turns
+
+Printed are medians in milliseconds with 95 % bootstrap intervals, and for the embedded engine three more lines:
+
+    floor            one bare llama_decode of as many tokens as the decision had to decode, in the same round
+    ratio            decision / floor, within the same round
+    client           decision minus what llama.cpp computed; and minus all that the engine accounts for
+
+and the ratio of the embedded engine to the best of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from tiebreak import Decider, Question, TiebreakError, choice, models, score, yes_no
+from tiebreak.pool import Pool
+from tiebreak.registry import Registry
+from tiebreak_embedded.context import Context, ContextOptions, Item
+from tiebreak_embedded.engine import EmbeddedEngine
+from tiebreak_embedded.library import open_library
+from tiebreak_embedded.reading import Read
+
+OTHERS = ("slot", "dohnuts", "pcdserver")
+SENTENCE = "The bar downstairs plays techno until four, the bins are full, and nobody answers the telephone."
+WARM_UP = 3
+RESAMPLES = 2000
+
+Asked = tuple[str, Mapping[str, Question]]
+
+
+class Words:
+    """States and questions of one length that were never asked before."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(seed)
+
+    def _number(self) -> str:
+        return f"{self._dice.randrange(10**6):06d}"
+
+    def state(self) -> str:
+        """About 120 tokens."""
+        return f"Complaint {self._number()}. " + " ".join([SENTENCE] * 5)
+
+    def questions(self, count: int) -> dict[str, Question]:
+        """One question, or three that take seven rows."""
+        number = self._number()
+        team = choice(f"File {number}: which team should handle this?", ["roads", "waste", "noise", "parks"])
+        if count == 1:
+            return {"team": team}
+        return {
+            "team": team,
+            "today": yes_no(f"File {number}: does it have to be done today?"),
+            "anger": score(f"File {number}: how angry is the writer?", ["calm", "cool", "annoyed", "angry", "furious"]),
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Scenario:
+    """What is asked in a round.
+
+    Attributes:
+        name: as it is printed.
+        count: questions.
+        same_state, same_schema: what was asked before.
+    """
+
+    name: str
+    count: int
+    same_state: bool = False
+    same_schema: bool = False
+
+    def asker(self, words: Words) -> Callable[[], Asked]:
+        """A function that makes the requests of the rounds."""
+        states, schema = [words.state(), words.state()], words.questions(self.count)
+        turn = iter(range(10**9))
+
+        def ask() -> Asked:
+            state = states[next(turn) % 2 if self.same_schema else 0] if self.same_state else words.state()
+            return state, schema if self.same_schema else words.questions(self.count)
+
+        return ask
+
+
+SCENARIOS = (
+    Scenario(name="1 new", count=1),
+    Scenario(name="3 new", count=3),
+    Scenario(name="3 same state", count=3, same_state=True),
+    Scenario(name="1 same schema", count=1, same_schema=True),
+    Scenario(name="3 both same", count=3, same_state=True, same_schema=True),
+)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--engines", nargs="*", default=list(OTHERS))
+    flags = parser.parse_args()
+    path = models.resolve(flags.model).path
+    assert path is not None
+    pool = Pool()
+    floor = Context(open_library(), path, ContextOptions(window=2048, sequences=1, threads=flags.threads))
+    try:
+        for scenario in SCENARIOS:
+            deciders = {
+                name: made
+                for name in ("embedded", *flags.engines)
+                if (made := _decider(name, str(path), scenario, flags.threads, pool)) is not None
+            }
+            _report(scenario, _measure(scenario, deciders, floor, flags.rounds))
+    finally:
+        pool.close()
+        floor.close()
+
+
+def _decider(name: str, model: str, scenario: Scenario, threads: int, pool: Pool) -> Decider | None:
+    """A started Decider, None (and a line that says why) where the engine is not here."""
+    if name not in Registry().names():
+        print(f"{name}: not installed")
+        return None
+    info = Registry().plugin(name).engine()
+    options: dict[str, Any] = {"min_coverage": 0.0}
+    if "threads" in {spec.name for spec in info.options}:
+        options["threads"] = threads
+    schema_first = scenario.same_schema and not scenario.same_state and "schema-first" in info.layouts
+    layout = "schema-first" if schema_first else None
+    try:
+        return Decider(name, model, layout=layout, pool=pool, **options).start()
+    except TiebreakError as error:
+        print(f"{name}: {error.message}")
+        return None
+
+
+def _measure(
+    scenario: Scenario, deciders: Mapping[str, Decider], floor: Context, rounds: int
+) -> dict[str, list[float]]:
+    """Milliseconds per round, by what was measured."""
+    askers = {name: scenario.asker(Words(index)) for index, name in enumerate(deciders)}
+    rows: dict[str, list[float]] = {}
+    order = random.Random(0)
+    for turn in range(WARM_UP + rounds):
+        names = list(deciders)
+        order.shuffle(names)
+        for name in names:
+            state, questions = askers[name]()
+            found = _once(deciders[name], state, questions, floor if name == "embedded" else None)
+            if turn >= WARM_UP:
+                for what, value in found.items():
+                    rows.setdefault(name if what == "total" else what, []).append(value)
+    return rows
+
+
+def _once(decider: Decider, state: str, questions: Mapping[str, Question], floor: Context | None) -> dict[str, float]:
+    engine = decider.session.engine
+    before = _decoded(engine)
+    started = time.perf_counter()
+    decision = decider.decide(state, questions)
+    total = (time.perf_counter() - started) * 1e3
+    if floor is None:
+        return {"total": total}
+    spent = decision.timings
+    tokens = _decoded(engine) - before
+    bare = _bare(floor, tokens)
+    return {
+        "total": total,
+        "floor": bare,
+        "ratio": total / bare,
+        "client, all but decode": total - spent.engine["decode_ms"],
+        "client, all but native": total - sum(spent.engine.values()),
+        "tokens": float(tokens),
+    }
+
+
+def _decoded(engine: object) -> int:
+    return engine._ready().context.decoded_tokens if isinstance(engine, EmbeddedEngine) else 0
+
+
+def _bare(floor: Context, tokens: int) -> float:
+    """One llama_decode of so many tokens from nothing."""
+    size = floor.model.vocabulary_size
+    prompt = [(31 * place + 7) % size for place in range(max(2, tokens))]
+    floor.drop(0)
+    before = floor.decode_ms
+    floor.decode([Item(0, 0, prompt, (Read(len(prompt) - 1),))])
+    floor.drop(0)
+    return floor.decode_ms - before
+
+
+def _report(scenario: Scenario, rows: Mapping[str, Sequence[float]]) -> None:
+    print(f"\n{scenario.name}")
+    for name, values in rows.items():
+        low, high = _interval(values)
+        unit = "" if name in ("ratio", "tokens") else " ms"
+        print(f"  {name:24s} {statistics.median(values):9.3f}{unit}  [{low:.3f}, {high:.3f}]")
+    others = {name: rows[name] for name in OTHERS if name in rows}
+    for name, values in others.items():
+        ratio, low, high = _quotient(rows["embedded"], values)
+        print(f"  embedded / {name:13s} {ratio:9.3f}  [{low:.3f}, {high:.3f}]")
+    if others:
+        best = min(others, key=lambda name: statistics.median(others[name]))
+        print(f"  best of the others: {best}")
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap interval of the median."""
+    dice = random.Random(1)
+    medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return medians[RESAMPLES // 40], medians[-RESAMPLES // 40]
+
+
+def _quotient(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float]:
+    """Median by median, with its 95 % bootstrap interval over rounds."""
+    dice = random.Random(2)
+    pairs = list(zip(ours, theirs, strict=True))
+
+    def once(sample: Sequence[tuple[float, float]]) -> float:
+        return statistics.median(a for a, _ in sample) / statistics.median(b for _, b in sample)
+
+    spread = sorted(once(dice.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))
+    return once(pairs), spread[RESAMPLES // 40], spread[-RESAMPLES // 40]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,371 @@
+"""One model in one context: exact tokens in, log-probabilities out, whole sequence states kept.
+
+Every answer is bit-identical whatever was cached, batched or asked before. Three settings make it
+so, and they are not options: flash attention off, a KV cache per sequence, and no chunk of one
+token (see `schedule`).
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import importlib
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiebreak.errors import ContextOverflow, EngineError, EngineStartError, InvalidRequest
+from tiebreak_embedded.abi import Params
+from tiebreak_embedded.batch import Item, Packer
+from tiebreak_embedded.context_options import ContextOptions, cells
+from tiebreak_embedded.cores import count
+from tiebreak_embedded.library import Library
+from tiebreak_embedded.model import Model
+from tiebreak_embedded.reading import Read, Reader, Reading
+from tiebreak_embedded.schedule import Step, schedule
+
+__all__ = ["Context", "ContextOptions", "Item", "StateRefused"]
+
+_FLASH_OFF = 0
+
+
+class StateRefused(EngineError):
+    """A sequence state could not be saved or restored. The sequence is empty: prefill it cold."""
+
+
+class Context:
+    """A loaded model, ready to decode.
+
+    Calls from several threads are safe, one runs at a time. Hold `lock` around calls that belong
+    together: sequences are shared state.
+
+    Args:
+        library: the build.
+        path: a GGUF file.
+        options: how the context is made.
+
+    Attributes:
+        model: tokens and facts.
+        window: tokens that one prompt may have.
+        threads: compute threads.
+        exact: at load, a prompt decoded whole and one restored half-way gave bit-identical logits.
+            False is possible on a GPU.
+        decode_ms: spent in `llama_decode` since it was made, in milliseconds.
+        read_ms: spent on reading logits since it was made, in milliseconds.
+        decoded_tokens: new tokens since it was made, fill not counted.
+
+    Raises:
+        InvalidRequest: an impossible option.
+        ModelUnavailable: no such file, or llama.cpp refused it (with the end of its log).
+        EngineStartError: no context could be made, or it fails its own check.
+    """
+
+    def __init__(self, library: Library, path: Path, options: ContextOptions | None = None) -> None:
+        self.options = options or ContextOptions()
+        self.options.check()
+        self.library = library
+        self.lock = threading.RLock()
+        self.threads = count().threads(self.options.threads)
+        self.decode_ms = self.read_ms = 0.0
+        self.decoded_tokens = 0
+        self._call = library.call
+        self._context: int | None = None
+        numpy = threading.Thread(target=importlib.import_module, args=("numpy",))
+        numpy.start()  # its import takes as long as a small model's load, and can run beside it
+        try:
+            self.model = Model(library, path, gpu_layers=self.options.gpu_layers)
+        finally:
+            numpy.join()
+        try:
+            self.window = self._window()
+            self._open()
+            self.exact = self._canary()
+        except BaseException:
+            self.close()
+            raise
+
+    def decode(self, items: Sequence[Item]) -> list[list[Reading]]:
+        """Decode new tokens of several sequences together and read what was asked for.
+
+        Rows run side by side where their sequence numbers follow each other; giving the longest
+        row the lowest number keeps them together to the end.
+
+        Args:
+            items: at most one per sequence.
+
+        Returns:
+            per item, one reading per read.
+
+        Raises:
+            ContextOverflow: an item reaches beyond the window.
+            InvalidRequest: a sequence, position, token count or read that cannot be.
+            EngineError: the decode failed; the sequences named by the items are empty.
+        """
+        with self.lock:
+            context = self._alive()
+            if len({item.sequence for item in items}) != len(items):
+                raise InvalidRequest("Two items name one sequence.", engine="embedded")
+            for item in items:
+                self._check(item)
+            steps = schedule(
+                [len(item.tokens) for item in items],
+                [item.keep for item in items],
+                self._micro_batch,
+            )
+            self.decoded_tokens += sum(len(item.tokens) for item in items)
+            readings: list[list[Reading]] = [[] for _ in items]
+            try:
+                for step in steps:
+                    self._run(context, step, items, readings)
+            except EngineError:
+                for item in items:
+                    self.drop(item.sequence)
+                raise
+            return readings
+
+    def overflow(self, tokens: int) -> ContextOverflow:
+        """The refusal of a prompt that is too long for the window."""
+        return ContextOverflow(
+            f"The prompt has {tokens} tokens; the window has {self.window}.",
+            tokens=tokens,
+            window=self.window,
+            remedy="Raise the option context (the window), or shorten the state: nothing is ever cut.",
+            engine="embedded",
+        )
+
+    def length(self, sequence: int) -> int:
+        """Number of tokens in a sequence."""
+        with self.lock:
+            self._alive()
+            last: int = self._call["llama_memory_seq_pos_max"](self._memory, sequence)
+            return last + 1
+
+    def drop(self, sequence: int) -> None:
+        """Empty a sequence."""
+        with self.lock:
+            self._alive()
+            self._call["llama_memory_seq_rm"](self._memory, sequence, -1, -1)
+
+    def rewind(self, sequence: int, length: int) -> bool:
+        """Cut a sequence back to its first `length` tokens, fill included; nothing is computed.
+
+        Returns:
+            whether it was cut. False: the model has recurrent layers, which cannot go back; the
+            sequence is as it was, and only `restore` helps.
+        """
+        with self.lock:
+            self._alive()
+            cut = self._call["llama_memory_seq_rm"](self._memory, sequence, length, -1)
+            return bool(cut) and self.length(sequence) == length
+
+    def copy(self, source: int, target: int) -> None:
+        """Make `target` a copy of `source`.
+
+        With a cache per sequence llama.cpp copies the whole window, used or not: for a prefix that
+        is short against it, `save` and `restore` are quicker.
+        """
+        with self.lock:
+            self.drop(target)
+            self._call["llama_memory_seq_cp"](self._memory, source, target, -1, -1)
+
+    def save(self, sequence: int) -> bytearray:
+        """The complete state of a sequence, attention and recurrent part.
+
+        Raises:
+            StateRefused: there is none, or llama.cpp wrote another number of bytes than promised.
+        """
+        with self.lock:
+            context = self._alive()
+            size: int = self._call["llama_state_seq_get_size_ext"](context, sequence, 0)
+            written = 0
+            state = bytearray(size)
+            if self.length(sequence):
+                target = (c.c_char * size).from_buffer(state)
+                written = self._call["llama_state_seq_get_data_ext"](context, target, size, sequence, 0)
+            if written != size:
+                raise StateRefused(
+                    f"Of the state of sequence {sequence}, {written} bytes of {size} were written.",
+                    engine="embedded",
+                    log=self.library.log.tail(),
+                )
+            return state
+
+    def restore(self, sequence: int, state: bytearray, tokens: int) -> None:
+        """Make a sequence what it was when its state was saved.
+
+        Args:
+            sequence: where to; what it held is dropped.
+            state: from `save`.
+            tokens: the number of tokens that it held.
+
+        Raises:
+            StateRefused: llama.cpp read another number of bytes, or stands at another position.
+                The sequence is empty.
+        """
+        with self.lock:
+            context = self._alive()
+            self.drop(sequence)
+            size = len(state)
+            source = (c.c_char * size).from_buffer(state)
+            read: int = self._call["llama_state_seq_set_data_ext"](context, source, size, sequence, 0)
+            length = self.length(sequence)
+            if read != size or length != tokens:
+                self.drop(sequence)
+                raise StateRefused(
+                    f"A state of {size} bytes and {tokens} tokens was read as {read} bytes and {length} tokens.",
+                    engine="embedded",
+                    log=self.library.log.tail(),
+                )
+
+    def set_threads(self, threads: int) -> None:
+        """Compute with another number of threads from now on; answers do not change."""
+        with self.lock:
+            self._call["llama_set_n_threads"](self._alive(), threads, threads)
+            self.threads = threads
+
+    def close(self) -> None:
+        """Free context and model; a second call does nothing."""
+        with self.lock:
+            context, self._context = self._context, None
+            if context is not None:
+                self._call["llama_free"](context)
+            self.model.close()
+
+    def _alive(self) -> int:
+        if self._context is None:
+            raise EngineError("The context is closed.", engine="embedded")
+        return self._context
+
+    def _window(self) -> int:
+        trained = self.model.trained_window
+        window = self.options.window_of(trained)
+        if window > trained:
+            raise InvalidRequest(
+                f"Option context is {window}; {self.model.path.name} was trained with {trained} tokens.",
+                remedy="Set the option context to that or less.",
+                engine="embedded",
+            )
+        return window
+
+    def _open(self) -> None:
+        """Make the native context, and check by its own answers that it got what was set."""
+        options, model = self.options, self.model
+        room = cells(self.window)
+        self._micro_batch = min(options.micro_batch, room * options.sequences)
+        numbers = {
+            "n_ctx": room * options.sequences,
+            "n_batch": self._micro_batch,
+            "n_ubatch": self._micro_batch,
+            "n_seq_max": options.sequences,
+            "n_threads": self.threads,
+            "n_threads_batch": self.threads,
+            "flash_attn_type": _FLASH_OFF,
+        }
+        offload = options.gpu_layers != 0
+        flags = {"kv_unified": False, "offload_kqv": offload, "op_offload": offload}
+        layout = self.library.layout
+        params: Params = self._call["llama_context_default_params"]()
+        for name, value in numbers.items():
+            params.set_int(layout.context[name], value)
+        for name, flag in flags.items():
+            params.set_bool(layout.context_bools[name], flag)
+        self._context = self._call["llama_init_from_model"](model.handle, params) or None
+        if self._context is None:
+            raise EngineStartError(
+                f"llama.cpp made no context of {options.sequences} sequences of {self.window} tokens for {model.path}.",
+                remedy="Lower the options context or sequences if memory is short.",
+                engine="embedded",
+                log=self.library.log.tail(),
+            )
+        asked = {
+            "llama_n_ctx_seq": room,
+            "llama_n_batch": self._micro_batch,
+            "llama_n_ubatch": self._micro_batch,
+            "llama_n_seq_max": options.sequences,
+            "llama_n_threads": self.threads,
+        }
+        got = {name: self._call[name](self._context) for name in asked}
+        if got != asked:
+            raise EngineStartError(
+                f"The context is {got}, not {asked}: {self.library.version} has another parameter "
+                "layout than it seemed.",
+                remedy="Name another library with the option library.",
+                engine="embedded",
+            )
+        self._memory: int = self._call["llama_get_memory"](self._context)
+        self._reader = Reader(model.vocabulary_size)
+        self._packer = Packer(options.sequences, self._micro_batch)
+
+    def _canary(self) -> bool:
+        """Decode a few tokens whole, and again in two parts with a restore between; compare bits."""
+        tokens = [(7 * n + 3) % self.model.vocabulary_size for n in range(6)]
+        other = self.options.sequences - 1
+        try:
+            whole = self.decode([Item(0, 0, tokens, (Read(5, raw=True),))])[0][0].logits
+            self.drop(0)
+            self.decode([Item(0, 0, tokens[:3], keep=True)])
+            state = self.save(0)
+            self.drop(0)
+            self.restore(other, state, 3)
+            parts = self.decode([Item(other, 3, tokens[3:], (Read(2, raw=True),))])[0][0].logits
+            self.drop(other)
+        except EngineError as error:
+            raise EngineStartError(
+                f"The first decode failed: {error.message}",
+                remedy="Check the model file; name another library with the option library.",
+                engine="embedded",
+                log=self.library.log.tail(),
+            ) from error
+        assert whole is not None
+        assert parts is not None
+        return whole.tobytes() == parts.tobytes()
+
+    def _check(self, item: Item) -> None:
+        if not 0 <= item.sequence < self.options.sequences:
+            raise InvalidRequest(
+                f"Sequence {item.sequence} is not one of 0 to {self.options.sequences - 1}.",
+                engine="embedded",
+            )
+        count = len(item.tokens)
+        end = item.start + count
+        if end > self.window:
+            raise self.overflow(end)
+        if self.length(item.sequence) != item.start:
+            raise InvalidRequest(
+                f"Sequence {item.sequence} holds {self.length(item.sequence)} tokens; it cannot go on at {item.start}.",
+                engine="embedded",
+            )
+        size = self.model.vocabulary_size
+        ids = [token for read in item.reads for token in read.ids]
+        if ids and not 0 <= min(ids) <= max(ids) < size:
+            raise InvalidRequest(f"A token to read is not one of 0 to {size - 1}.", engine="embedded")
+        places = [read.at for read in item.reads]
+        if any(not 0 <= at < count for at in places) or sorted(set(places)) != places:
+            raise InvalidRequest(
+                f"The places to read {places} are not rising within {count} tokens.",
+                engine="embedded",
+            )
+
+    def _run(self, context: int, step: Step, items: Sequence[Item], readings: list[list[Reading]]) -> None:
+        """One decode, and the reads of its rows before the next one overwrites the logits."""
+        packed = self._packer.pack(step, items)
+        started = time.perf_counter()
+        status = self._call["llama_decode"](context, packed.batch)
+        decoded = time.perf_counter()
+        self.decode_ms += (decoded - started) * 1e3
+        if status:
+            raise EngineError(
+                f"llama_decode returned {status} for {packed.size} tokens.",
+                engine="embedded",
+                log=self.library.log.tail(),
+            )
+        for index, row, read in packed.reads:
+            address: int | None = self._call["llama_get_logits_ith"](context, row)
+            if not address:
+                raise EngineError(
+                    f"llama.cpp has no logits for row {row} of the batch.",
+                    engine="embedded",
+                    log=self.library.log.tail(),
+                )
+            readings[index].append(self._reader.read(address, read))
+        self.read_ms += (time.perf_counter() - decoded) * 1e3

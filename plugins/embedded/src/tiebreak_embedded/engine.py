@@ -1,0 +1,295 @@
+"""`EmbeddedEngine`: decisions from llama.cpp in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tiebreak.engine import Capabilities, Limits, LocalEngine, Vocabulary
+from tiebreak.errors import EngineError, EngineUnavailable, InvalidRequest
+from tiebreak.evidence import Outcome
+from tiebreak.memory import Footprint
+from tiebreak.models import Model
+from tiebreak.plan import Plan
+from tiebreak_embedded.asked import Asked, Spent
+from tiebreak_embedded.checkpoint_file import Binding
+from tiebreak_embedded.checkpoints import CheckpointTree, SavingPolicy
+from tiebreak_embedded.context import Context, ContextOptions
+from tiebreak_embedded.footprint import footprint
+from tiebreak_embedded.info import INFO
+from tiebreak_embedded.library import Library, open_library
+from tiebreak_embedded.prompts import Prompts
+from tiebreak_embedded.reading import Read
+from tiebreak_embedded.runner import Runner
+from tiebreak_embedded.stems import Leaf
+from tiebreak_embedded.store import CheckpointStore
+from tiebreak_embedded.targets import Targets
+from tiebreak_embedded.turns import Turns
+from tiebreak_embedded.vocabulary import vocabulary
+
+__all__ = ["EmbeddedEngine"]
+
+INEXACT = 0.1
+"""Tolerance where a build does not repeat itself to the bit (a GPU, say)."""
+
+
+class EmbeddedEngine(LocalEngine):
+    """llama.cpp in this process; requests of several threads are decoded together.
+
+    Args:
+        model: with a path.
+        options: every option of `INFO`.
+    """
+
+    def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
+        self.info = INFO
+        self.capabilities: Capabilities = attrs.evolve(
+            INFO.capabilities,
+            concurrency=options["sequences"],
+            tolerance=INEXACT if options["gpu_layers"] else 0.0,
+        )
+        self.limits: Limits = attrs.evolve(INFO.limits, window_tokens=options["context"])
+        self.vocabulary = Vocabulary()
+        self.model_sha256 = model.sha256
+        self._model = model
+        self._options = options
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+        self._process = os.getpid()
+
+    @property
+    def ready(self) -> bool:
+        """See `LocalEngine.ready`."""
+        return self._loaded is not None and self._process == os.getpid()
+
+    def footprint(self) -> Footprint:
+        """See `LocalEngine.footprint`."""
+        return footprint(self._model, self._options)
+
+    def start(self) -> None:
+        """See `LocalEngine.start`.
+
+        Raises:
+            EngineUnavailable: no llama.cpp is installed, or it was loaded before this process was forked.
+            ModelUnavailable: llama.cpp refused the file.
+            EngineStartError: the context could not be made, or failed its own check.
+        """
+        if self.ready:
+            return
+        self._refuse_fork(self._process)
+        with self._lock:
+            if self._loaded is not None:
+                return
+            options = self._options
+            library = open_library(options["library"], wait=options["wait"])
+            self._refuse_fork(library.process)
+            assert self._model.path is not None
+            context = Context(
+                library,
+                self._model.path,
+                ContextOptions(
+                    window=options["context"],
+                    sequences=options["sequences"],
+                    threads=options["threads"],
+                    gpu_layers=options["gpu_layers"],
+                ),
+            )
+            try:
+                loaded = _Loaded(context, options, self._store(library))
+            except BaseException:
+                context.close()
+                raise
+            self.version = library.version
+            self.vocabulary = loaded.vocabulary
+            self.limits = attrs.evolve(self.limits, window_tokens=context.window)
+            self.capabilities = attrs.evolve(
+                self.capabilities,
+                prefix_cache=None if context.model.recurrent else True,  # saved when it is met again
+                tolerance=0.0 if context.exact else INEXACT,
+            )
+            self._loaded = loaded
+
+    def describe(self) -> Mapping[str, str]:
+        """What runs and how: library, file, backends, how threads wait, threads, window and whether it is exact."""
+        context = self._ready().context
+        return {
+            **context.library.describe(),
+            "model": context.model.description(),
+            "threads": str(context.threads),
+            "window": str(context.window),
+            "exact": str(context.exact),
+        }
+
+    def evidence(self, plans: Sequence[Plan], cancelled: Callable[[], bool]) -> Sequence[Outcome]:
+        """See `LocalEngine.evidence`.
+
+        Raises:
+            ContextOverflow: a prompt is longer than the window; nothing was computed.
+            EngineHung: it was cancelled before its turn came.
+            EngineError: a decode failed.
+        """
+        loaded = self._ready()
+        started = time.perf_counter()
+        asked = [Asked(loaded, plan) for plan in plans]
+        tokenised = (time.perf_counter() - started) * 1e3
+        waited = loaded.turns.take(asked, sum(one.size for one in asked), cancelled)
+        warnings = loaded.take_refused()
+        return [one.outcome(loaded, tokenised, waited, warnings) for one in asked]
+
+    def tokens(self, plan: Plan) -> Sequence[Sequence[Sequence[int]]]:
+        """See `LocalEngine.tokens`."""
+        prompts = self._ready().prompts
+        return [[prompts.piece(piece).tolist() for piece in row.pieces()] for row in plan.rows]
+
+    def pin(self, plan: Plan) -> None:
+        """See `LocalEngine.pin`."""
+        self._ready().pin(plan)
+
+    def unpin(self, plan: Plan) -> None:
+        """See `LocalEngine.unpin`."""
+        self._ready().unpin(plan)
+
+    def close(self) -> None:
+        """See `LocalEngine.close`; checkpoints go to their folder first. A forked child lets go of nothing."""
+        with self._lock:
+            loaded, self._loaded = self._loaded, None
+        if loaded is not None and self._process == os.getpid():
+            loaded.close()
+
+    def _store(self, library: Library) -> CheckpointStore | None:
+        folder = self._options["checkpoints"]
+        if folder is None:
+            return None
+        binding = Binding(
+            model_sha256=self.model_sha256 or "",
+            build=library.build,
+            settings=f"gpu_layers={self._options['gpu_layers']}",
+        )
+        return CheckpointStore(Path(folder).expanduser(), binding, self._options["cache_mib"] << 20)
+
+    def _ready(self) -> _Loaded:
+        self._refuse_fork(self._process)
+        loaded = self._loaded
+        if loaded is None:
+            raise EngineError("It is closed, or was never started.", remedy="Call start().", engine=INFO.name)
+        return loaded
+
+    def _refuse_fork(self, process: int) -> None:
+        if process != os.getpid():
+            raise EngineUnavailable(
+                "llama.cpp was loaded before this process was forked, and its threads did not come along.",
+                remedy="Ask the first question after the fork, start workers with 'spawn', or set isolate=True.",
+                engine=INFO.name,
+            )
+
+
+class _Loaded:
+    """All that exists only while a model is loaded."""
+
+    def __init__(self, context: Context, options: Mapping[str, Any], store: CheckpointStore | None) -> None:
+        self.context = context
+        self.store = store
+        self.vocabulary = vocabulary(context.model)
+        self.prompts = Prompts(context.model)
+        self.targets = Targets(context.model, self.vocabulary)
+        self.tree = CheckpointTree(max_bytes=options["cache_mib"] << 20, max_entries=options["cache_entries"])
+        # A folder for checkpoints says that prefixes come again: one meeting is enough.
+        self.policy = SavingPolicy(times=1 if store else 2)
+        self.runner = Runner(context, self.tree, store)
+        self.turns: Turns[list[Asked]] = Turns(self._run, context.options.sequences, INFO.name)
+        self._pieces: dict[int, str] = {}
+
+    def piece(self, token: int) -> str:
+        """The text of a token."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self.context.model.piece(token)
+        return known
+
+    def pin(self, plan: Plan) -> None:
+        """Keep a checkpoint of each row's reusable prefix; all or none."""
+        prefixes = self._prefixes(plan)
+        kept: list[Leaf] = []
+        with self.context.lock:
+            for leaf in prefixes:
+                length = leaf.marks[-1]
+                if not self.runner.keep(leaf, length) or not self.tree.pin(leaf.tokens[:length]):
+                    for other in kept:
+                        self.tree.unpin(other.tokens[: other.marks[-1]])
+                    raise InvalidRequest(
+                        f"A checkpoint of {length} tokens does not fit into the cache of "
+                        f"{self.tree.max_bytes >> 20} MiB beside what is pinned.",
+                        remedy="Raise cache_mib, or unpin something.",
+                        engine=INFO.name,
+                    )
+                kept.append(leaf)
+
+    def unpin(self, plan: Plan) -> None:
+        """Take one pin away from each row's reusable prefix."""
+        with self.context.lock:
+            for leaf in self._prefixes(plan):
+                self.tree.unpin(leaf.tokens[: leaf.marks[-1]])
+
+    def close(self) -> None:
+        """Write what is to be kept, and free everything."""
+        with self.context.lock:
+            try:
+                if self.store is not None:
+                    self.runner.sequences.flush()
+            finally:
+                self.context.close()
+
+    def _prefixes(self, plan: Plan) -> list[Leaf]:
+        leaves: dict[bytes, Leaf] = {}
+        for row in plan.rows:
+            prompt = self.prompts.of(row)
+            if not prompt.marks:
+                raise InvalidRequest(
+                    f"The layout {plan.layout!r} has no part here that could be kept, or cache is 'off'.",
+                    remedy="Pin a state in a state-first layout, questions in a schema-first one.",
+                    engine=INFO.name,
+                )
+            if prompt.marks[-1] > self.context.window:
+                raise self.context.overflow(prompt.marks[-1])
+            leaf = Leaf(prompt.tokens, (Read(len(prompt.tokens) - 1),), prompt.marks)
+            leaves[leaf.key[: 4 * prompt.marks[-1]]] = leaf
+        return list(leaves.values())
+
+    def take_refused(self) -> tuple[str, ...]:
+        """Why checkpoint files were not used, each said once."""
+        if self.store is None or not self.store.refused:
+            return ()
+        refused, self.store.refused = self.store.refused, []
+        return tuple(refused)
+
+    def _run(self, batch: Sequence[list[Asked]]) -> None:
+        """Decode the rows of several requests; equal rows once."""
+        with self.context.lock:
+            started = time.perf_counter()
+            context, sequences = self.context, self.runner.sequences
+            before = (sequences.restore_ms, context.decode_ms, context.read_ms, sequences.save_ms)
+            evictions = self.tree.stats().evictions
+            leaves: dict[object, Leaf] = {}
+            everything = [one for work in batch for one in work]
+            for one in everything:
+                one.meet(self.policy)
+                one.share(leaves)
+            self.runner.run(list(leaves.values()))
+            cache = self.tree.stats()
+            spent = Spent(
+                restore=sequences.restore_ms - before[0],
+                decode=context.decode_ms - before[1],
+                read=context.read_ms - before[2],
+                save=sequences.save_ms - before[3],
+                evictions=cache.evictions - evictions,
+                cache=cache,
+                total=(time.perf_counter() - started) * 1e3,
+            )
+            for one in everything:
+                one.spent = spent
