@@ -158,6 +158,7 @@ class EngineInfo:
         layouts, readouts, caches: names that it accepts; the first is its default.
         stages: how open each stage is: `open` takes any that fits, `named` those listed, `fixed` one.
         options: its keyword options.
+        once: options that a program which asks once and ends (the command line) uses where it is not told otherwise.
         default_model: a model reference, or None where the caller must name one.
         needs_model: False where the engine brings its own (a server that is attached to, a hosted one).
     """
@@ -173,6 +174,7 @@ class EngineInfo:
         factory=lambda: {"load": "fixed", "layout": "open", "readout": "open", "cache": "named"}
     )
     options: tuple[OptionSpec, ...] = ()
+    once: Mapping[str, Any] = attrs.field(factory=dict)
     default_model: str | None = None
     needs_model: bool = True
 

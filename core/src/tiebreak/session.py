@@ -170,9 +170,9 @@ class Session:
             request: checked state and questions.
             timeout: seconds for the answer; starting the engine has its own budget.
         """
-        clock = _Clock()
         self._check(request)
         self.start()
+        clock = _Clock()  # loading belongs to the session, never to a request
         with ExitStack() as around:
             self._observe(around, request)
             plan = self._plan(request, clock)
@@ -184,12 +184,12 @@ class Session:
 
     async def adecide(self, request: Request, timeout: float) -> Decision:
         """The same from a task: the event loop is never blocked; see `decide`."""
-        clock = _Clock()
         self._check(request)
         if not self._runs.ready:
             import asyncio
 
             await asyncio.to_thread(self.start)
+        clock = _Clock()
         with ExitStack() as around:
             self._observe(around, request)
             plan = self._plan(request, clock)

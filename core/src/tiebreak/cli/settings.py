@@ -31,6 +31,7 @@ class Settings:
         engine, model, layout, readout, cache, url: as for `Decider`.
         option: (name, text) of each `--option`.
         timeout: seconds for the answer.
+        memory_override: load even what the memory guard would refuse.
         json, verbose: what is printed.
     """
 
@@ -42,6 +43,7 @@ class Settings:
     url: str | None = None
     option: tuple[tuple[str, str], ...] = ()
     timeout: float | None = None
+    memory_override: bool = False
     json: bool = False
     verbose: bool = False
 
@@ -72,6 +74,10 @@ class Settings:
             if "timeout" in values:
                 raise InvalidRequest("--timeout and --option timeout are the same.", remedy="Leave one.")
             values["timeout"] = self.timeout
+        if self.memory_override:
+            from tiebreak.shared import memory_limits
+
+            memory_limits(override=True)
         return Decider(
             name,
             self.model,
@@ -81,7 +87,7 @@ class Settings:
             url=self.url,
             registry=registry,
             progress=progress,
-            **values,
+            **{**info.once, **values},
         )
 
 
@@ -103,6 +109,7 @@ def flags(command: F) -> F:
                 help="An option of the engine; may be repeated.",
             ),
             click.option("--timeout", metavar="SECONDS", type=float, help="Seconds for the answer.  [default: 60]"),
+            click.option("--memory-override", is_flag=True, help="Load even what the memory guard would refuse."),
             json_flag,
             click.option("--verbose", is_flag=True, help="Timings, cache and receipt; on error the traceback."),
         )
