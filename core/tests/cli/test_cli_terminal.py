@@ -41,7 +41,7 @@ def test_a_chart_marks_the_winner(fake: Any) -> None:
     assert code == 0
     assert "\x1b[" in raw
     text = COLOURS.sub("", raw)
-    assert re.search(r"^▸ right +█+\S? +73\.1 %$", text, re.MULTILINE)
+    assert re.search(r"^▸ +right +█+\S? +73\.1 %$", text, re.MULTILINE)
     assert re.search(r"^  left +█+\S? +26\.9 %$", text, re.MULTILINE)
 
 
