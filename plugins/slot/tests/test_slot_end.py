@@ -46,9 +46,12 @@ def test_the_server_is_gone_when_its_program_is(end: str, smol: Path, live: Deci
         value, pid = parent.stdout.readline().split()
         assert value in ("a", "b")
         server = psutil.Process(int(pid))
-        if end.startswith("SIG"):
-            os.kill(parent.pid, getattr(signal, end))
-        parent.wait(timeout=60)
+        try:
+            if end.startswith("SIG"):
+                os.kill(parent.pid, getattr(signal, end))
+            parent.wait(timeout=60)
+        finally:
+            parent.kill()
         ended = time.monotonic()
         psutil.wait_procs([server], timeout=30)
         assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
