@@ -8,9 +8,11 @@ and, for pcdserver and dohnuts where it is installed, by the `ornotto` library. 
 the same length. Printed are medians with 95 % bootstrap intervals in milliseconds:
 
     total        wall clock of one decision
-    engine       what the engine says that it computed (None where it does not say)
-    over         total minus engine: client, wire and whatever the server does not count
-    own          total minus the bare socket's in the same round: what the client itself costs
+    over         total minus what the engine says that it computed: client, wire, and what the server does not count
+    own          over minus the bare socket's over in the same round: what the client itself costs
+
+After 300 ms of inference a client's code is cold in every cache. So a second table shows the same against a server that
+answers at once with the last reply of the real one: what the client costs when nothing else runs.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ import argparse
 import contextlib
 import http.client
 import importlib.util
+import json
+import os
 import random
+import signal
 import socket
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -30,16 +36,20 @@ from urllib.parse import urlsplit
 import httpx
 
 import tiebreak
-from tiebreak import Decider, choice
+from tiebreak import Decider, Decision, Question, choice
 
 OPTIONS = ["roads", "waste", "noise"]
 QUESTION = "Which team should handle this?"
-ENGINE_PHASES = {
-    "slot": ("prompt_ms", "predicted_ms"),
-    "pcdserver": ("elapsedMs",),
-    "dohnuts": ("elapsed_ms",),
-}
-"""The engine's own timings that add up to what it says that it computed."""
+
+
+def reported(body: bytes) -> float:
+    """What an engine says that it computed, in milliseconds, from its reply."""
+    reply = json.loads(body)
+    if "metrics" in reply:
+        return float(reply["metrics"]["elapsedMs"])
+    if "elapsed_ms" in reply:
+        return float(reply["elapsed_ms"])
+    return float(reply["timings"]["prompt_ms"] + reply["timings"]["predicted_ms"])
 
 
 def states(seed: int) -> Callable[[], str]:
@@ -49,16 +59,53 @@ def states(seed: int) -> Callable[[], str]:
 
 
 class Recorder(httpx.BaseTransport):
-    """Passes calls on and keeps the last."""
+    """Passes calls on and keeps the last, and its reply."""
 
     def __init__(self) -> None:
         self.inner = httpx.HTTPTransport(trust_env=False)
         self.last: httpx.Request | None = None
+        self.reply: httpx.Response | None = None
+        self.port: int | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
         self.last = request
-        return self.inner.handle_request(request)
+        if self.port is not None:
+            request.url = request.url.copy_with(port=self.port)
+        self.reply = self.inner.handle_request(request)
+        return self.reply
+
+
+class Canned:
+    """A server that answers every request with the same bytes, at once; in a process of its own."""
+
+    def __init__(self, body: bytes) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self.pid = os.fork()
+        if self.pid == 0:
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=_answer, args=(connection, head.encode() + body), daemon=True).start()
+        listener.close()
+
+
+def _answer(connection: socket.socket, reply: bytes) -> None:
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    data = b""
+    while True:
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(1 << 16)
+            if not more:
+                return
+            data += more
+        head, _, data = data.partition(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+        while len(data) < length:
+            data += connection.recv(1 << 16)
+        data = data[length:]
+        connection.sendall(reply)
 
 
 class Socket:
@@ -103,10 +150,10 @@ def main() -> None:
     parser.add_argument("engine", nargs="?", default="slot")
     parser.add_argument("--rounds", type=int, default=200)
     flags = parser.parse_args()
-    made = Decider(flags.engine).start()
+    measured, recorder = Recorder(), Recorder()
+    made = Decider(flags.engine, mount=measured).start()
     server = made.session.opened.server
     assert server is not None, "a local engine has no wire; see embedded_speed.py"
-    recorder = Recorder()
     recorded = Decider(flags.engine, url=server.url, model=made.session.opened.model, mount=recorder).start()
     question = {"q": choice(QUESTION, OPTIONS)}
     recorded.decide("warm-up", question)
@@ -123,48 +170,85 @@ def main() -> None:
         return recorder.last.content
 
     fresh = states(1)
-    rows: dict[str, list[float]] = {}
-    engine: list[float] = []
     template = body("STATE-MARK")
+
+    def filled() -> bytes:
+        return template.replace(b"STATE-MARK", fresh().encode())
+
+    def posted(content: bytes) -> bytes:
+        return client.post(server.url + path, content=content).content
+
+    turns: dict[str, Callable[[], object]] = {
+        "tiebreak": lambda: made.decide(fresh(), question),
+        "bare socket": lambda: _again(bare, filled()),
+        "http.client": lambda: _kept(kept, path, filled()),
+        "httpx client": lambda: posted(filled()),
+    }
+    if ornotto is not None:
+        turns["ornotto"] = lambda: ornotto.choose(fresh(), OPTIONS, QUESTION)
+    total: dict[str, list[float]] = {name: [] for name in turns}
+    over: dict[str, list[float]] = {name: [] for name in turns}
     for _ in range(flags.rounds):
-        turns: list[tuple[str, Callable[[], object]]] = [
-            ("tiebreak", lambda: made.decide(fresh(), question)),
-            ("bare socket", lambda: _again(bare, template.replace(b"STATE-MARK", fresh().encode()))),
-            ("http.client", lambda: _kept(kept, path, template.replace(b"STATE-MARK", fresh().encode()))),
-            (
-                "httpx client",
-                lambda: (
-                    client.post(server.url + path, content=template.replace(b"STATE-MARK", fresh().encode())).content
-                ),
-            ),
-        ]
-        if ornotto is not None:
-            turns.append(("ornotto", lambda: ornotto.choose(fresh(), OPTIONS, QUESTION)))
-        random.shuffle(turns)
-        for name, turn in turns:
+        for name in random.sample(list(turns), len(turns)):
             started = time.perf_counter()
-            result = turn()
-            rows.setdefault(name, []).append((time.perf_counter() - started) * 1e3)
-            if name == "tiebreak":
-                spent = result.timings  # type: ignore[attr-defined]
-                computed = sum(spent.engine.get(phase, 0.0) for phase in ENGINE_PHASES[flags.engine])
-                engine.append(computed if spent.transport is not None else float("nan"))
+            result = turns[name]()
+            wall = (time.perf_counter() - started) * 1e3
+            total[name].append(wall)
+            if isinstance(result, bytes):
+                over[name].append(wall - reported(result))
+            elif isinstance(result, Decision):
+                assert measured.reply is not None
+                over[name].append(wall - reported(measured.reply.content))
     version = made.session.engine.version
     print(f"engine {flags.engine}, {version}, {flags.rounds} rounds, POST {path}, {len(template)} bytes")
-    floor = rows["bare socket"]
-    for name, values in rows.items():
-        own = [a - b for a, b in zip(values, floor, strict=True)]
-        ratio = statistics.median(values) / statistics.median(floor)
-        print(f"  {name:13} total {_interval(values)}   own {_interval(own)}   ratio {ratio:.3f}")
-    over = [a - b for a, b in zip(rows["tiebreak"], engine, strict=True) if b == b]
-    if over:
-        print(f"  tiebreak's total minus what the engine says that it computed: {_interval(over)}")
-    if "ornotto" in rows:
-        less = [a - b for a, b in zip(rows["ornotto"], rows["tiebreak"], strict=True)]
+    for name, values in total.items():
+        line = f"  {name:13} total {_interval(values)}"
+        if over[name]:
+            own = [a - b for a, b in zip(over[name], over["bare socket"], strict=True)]
+            line += f"   over {_interval(over[name])}   own {_interval(own)}"
+        print(line)
+    if ornotto is not None:
+        less = [a - b for a, b in zip(total["ornotto"], total["tiebreak"], strict=True)]
         print(f"  tiebreak is faster than ornotto by {_interval(less)} ms per decision")
-    tiebreak.shutdown()
+    assert measured.reply is not None
+    _hot(made, measured, question, path, template, flags.rounds * 10)
     made.close()
     recorded.close()
+
+
+def _hot(
+    made: Decider, measured: Recorder, question: dict[str, Question], path: str, template: bytes, rounds: int
+) -> None:
+    """The second table: against a server that answers at once."""
+    assert measured.reply is not None
+    canned = Canned(measured.reply.content)
+    measured.port = canned.port
+    url = f"http://127.0.0.1:{canned.port}"
+    bare, client, fresh = Socket(url, path), httpx.Client(trust_env=False), states(2)
+
+    def filled() -> bytes:
+        return template.replace(b"STATE-MARK", fresh().encode())
+
+    turns: dict[str, Callable[[], object]] = {
+        "tiebreak": lambda: made.decide(fresh(), question),
+        "bare socket": lambda: bare(filled()),
+        "httpx client": lambda: client.post(url + path, content=filled()).content,
+    }
+    total: dict[str, list[float]] = {name: [] for name in turns}
+    try:
+        for _ in range(rounds):
+            for name in random.sample(list(turns), len(turns)):
+                started = time.perf_counter()
+                turns[name]()
+                total[name].append((time.perf_counter() - started) * 1e3)
+    finally:
+        os.kill(canned.pid, signal.SIGKILL)
+        os.waitpid(canned.pid, 0)
+        measured.port = None
+    print(f"  the same against a server that answers at once, {rounds} rounds")
+    for name, values in total.items():
+        own = [a - b for a, b in zip(values, total["bare socket"], strict=True)]
+        print(f"  {name:13} total {_interval(values)}   own {_interval(own)}")
 
 
 def _again(bare: Socket, body: bytes) -> bytes:
