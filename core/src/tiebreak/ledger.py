@@ -89,6 +89,8 @@ class Ledger:
 
     def _advice(self, between: list[int | None], size: int | None) -> str | None:
         count = len(between) + 1
+        if count < 2:  # one prefix alone that is never kept is its engine's to explain
+            return None
         limit = self.budget.entries
         if limit is not None and count > limit:
             return (

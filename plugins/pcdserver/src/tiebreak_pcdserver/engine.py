@@ -13,6 +13,7 @@ from tiebreak.command import Command, Readiness
 from tiebreak.engine import Call, Reply, Vocabulary, WireEngine
 from tiebreak.errors import BadReply, ContextOverflow, EngineStartError, TiebreakError
 from tiebreak.evidence import Outcome
+from tiebreak.ledger import Budget
 from tiebreak.memory import Footprint
 from tiebreak.models import Model
 from tiebreak.plan import Plan, Row
@@ -47,6 +48,13 @@ class PcdEngine(WireEngine):
         self._build = ""
         self._header = model.header if model else None
         self.model_sha256 = model.sha256 if model else None
+        if options["url"] is None:  # what a server of somebody else's may keep is not known
+            self.cache_budget = Budget(
+                bytes=options["cache_bytes"],
+                entries=options["cache_entries"],
+                option="cache_bytes",
+                entries_option="cache_entries",
+            )
         self.vocabulary = Vocabulary(control=self._header.control_tokens() if self._header else ())
 
     def launch(self) -> Command:
