@@ -35,8 +35,8 @@ WHOLE_VOCABULARY = 1_000_000
 """More candidates than any vocabulary has: llama-server then lists them all."""
 
 TOLERANCE = 0.1
-"""How far repeats may be apart where prefixes are reused that is not exact, or where slots work side by side: a batch
-of prompts whose lengths differ by one leaves one token over, which other kernels compute (0.026 was seen)."""
+"""How far repeats may be apart where reuse is not exact, or where slots work side by side (0.026 was seen under 50
+threads; the likely cause is a token left over in a shared batch, which other kernels compute)."""
 
 FORCED = 1e4
 """Logit bias that makes a label the generated token: the reported probabilities are taken before it, but a reply
