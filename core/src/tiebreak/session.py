@@ -116,6 +116,7 @@ class Session:
         self.observers = tuple(observers)
         self.ledger = Ledger(opened.engine.cache_budget)
         self._warned: set[str] = set()
+        self._fingerprints: dict[tuple[str, str], str] = {}
 
     @property
     def engine(self) -> Engine:
@@ -335,14 +336,14 @@ class Session:
 
     def _receipt(self, outcome: Outcome | None, notes: tuple[str, ...]) -> Receipt:
         engine, stages = self.engine, self.stages
-        affecting = {spec.name for spec in engine.info.options if spec.affects_answers}
-        receipt = Receipt(
+        resolved = outcome.resolved_model if outcome else None
+        return Receipt(
             engine=engine.info.name,
             engine_version=engine.version,
             plugin=self.opened.plugin,
             model=self.opened.model,
             model_sha256=engine.model_sha256,
-            resolved_model=outcome.resolved_model if outcome else None,
+            resolved_model=resolved,
             layout=stages.layout.name,
             readout=stages.readout.name,
             cache=stages.cache.name,
@@ -351,20 +352,23 @@ class Session:
             request_id=outcome.request_id if outcome else None,
             usage=outcome.usage if outcome else {},
             warnings=notes,
+            fingerprint=self._fingerprint(engine.version, engine.model_sha256 or resolved or self.opened.model),
         )
-        options = {name: self.opened.options.get(name) for name in sorted(affecting)}
-        parts = (
-            receipt.engine,
-            receipt.engine_version,
-            receipt.plugin,
-            receipt.model_sha256 or receipt.resolved_model or receipt.model,
-            receipt.layout,
-            receipt.readout,
-            receipt.cache,
-            sorted(receipt.temperature.items()),
-            sorted(options.items()),
-        )
-        return attrs.evolve(receipt, fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest()[:12])
+
+    def _fingerprint(self, version: str, model: str) -> str:
+        """Equal where nothing that can change an answer differs; hashed once for each build and model."""
+        known = self._fingerprints.get((version, model))
+        if known is not None:
+            return known
+        engine, stages, plugin = self.engine.info, self.stages, self.opened.plugin
+        named = sorted(spec.name for spec in engine.options if spec.affects_answers)
+        options = [(name, self.opened.options.get(name)) for name in named]
+        temperature = sorted(stages.reading.temperature.items())
+        names = (stages.layout.name, stages.readout.name, stages.cache.name)
+        parts = (engine.name, version, plugin, model, *names, temperature, options)
+        made = hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+        self._fingerprints[(version, model)] = made
+        return made
 
 
 class _Clock:

@@ -1,8 +1,7 @@
-"""`Transport`: how a wire engine's calls reach it. The one place that knows httpx.
+"""`Transport`: how a wire engine's calls reach it.
 
-Engines yield `Call`s and are sent `Reply`s; here they become HTTP over pooled keep-alive connections. Loopback goes
-through httpx's transports without the client around them: no proxies, cookies or redirects, and less time. Other hosts
-go through an httpx client, which honours the proxy settings of the environment.
+Engines yield `Call`s and are sent `Reply`s; here they become HTTP over pooled keep-alive connections, with deadlines,
+retries and a pace. What carries them is a wire: `LoopbackWire` for threads and this machine, httpx for all else.
 
 Tests and recordings replace the wire with any `httpx.BaseTransport` (or async one): `Transport(..., mount=...)`.
 """
@@ -16,17 +15,18 @@ import os
 import random
 import threading
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import Generator, Mapping
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-import httpx
-
 from tiebreak.engine import Call, Reply, Spent
 from tiebreak.errors import EngineError, EngineHung, InvalidRequest
+from tiebreak.loopback import LoopbackWire
 from tiebreak.pace import Pace
+from tiebreak.wire import Answered, AsyncHttpxWire, Broken, HttpxWire, NoReply, TimedOut
 
 __all__ = [
     "ConnectionLost",
@@ -40,9 +40,6 @@ __all__ = [
 
 RETRIED = frozenset({408, 429, 500, 502, 503, 504, 529})
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0
-
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0)
-_LOST = (httpx.NetworkError, httpx.RemoteProtocolError)
 
 
 class ConnectionLost(EngineError):
@@ -70,8 +67,8 @@ class Transport:
         self._mount = mount
         self._lock = threading.Lock()
         # By process, too: a forked child must not write into its parent's connections.
-        self._sync: dict[tuple[int, bool], _Wire] = {}
-        self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, _AsyncWire]] = WeakKeyDictionary()
+        self._sync: dict[tuple[int, bool, bool], HttpxWire | LoopbackWire] = {}
+        self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, AsyncHttpxWire]] = WeakKeyDictionary()
         self._closed = False
 
     def send(self, call: Call, url: str, headers: Mapping[str, str], deadline: float) -> Reply:
@@ -87,22 +84,19 @@ class Transport:
             ConnectionLost: no connection, or it broke (after one replacement of a stale one).
             EngineHung: the deadline passed.
         """
-        wire = self._wire(is_loopback(url))
+        wire = self._wire(is_loopback(url), plain=url.startswith("http:"))
         policy = _Policy(self, call, deadline)
+        carried = policy.headers(headers)
         while True:
             if self.pace is not None:
                 policy.waited += self.pace.hold(call.tokens, deadline)
-            request, started = policy.request(url, headers), time.perf_counter()
+            started = time.perf_counter()
             try:
-                response = wire.handle(request)
-                try:
-                    body = response.read()
-                finally:
-                    response.close()
-            except httpx.HTTPError as error:
-                wait: float | None = policy.lost(error)
+                answered = wire.exchange(call, url, carried, policy.left())
+            except NoReply as lost:
+                wait: float | None = policy.lost(lost)
             else:
-                reply = _reply(response, body, started, policy.waited)
+                reply = _reply(answered, started, policy.waited)
                 wait = policy.refused(reply)
                 if wait is None:
                     return reply
@@ -112,20 +106,17 @@ class Transport:
         """The same from a task; see `send`."""
         wire = await self._awire(is_loopback(url))
         policy = _Policy(self, call, deadline)
+        carried = policy.headers(headers)
         while True:
             if self.pace is not None:
                 policy.waited += await self.pace.ahold(call.tokens, deadline)
-            request, started = policy.request(url, headers), time.perf_counter()
+            started = time.perf_counter()
             try:
-                response = await wire.handle(request)
-                try:
-                    body = await response.aread()
-                finally:
-                    await response.aclose()
-            except httpx.HTTPError as error:
-                wait: float | None = policy.lost(error)
+                answered = await wire.exchange(call, url, carried, policy.left())
+            except NoReply as lost:
+                wait: float | None = policy.lost(lost)
             else:
-                reply = _reply(response, body, started, policy.waited)
+                reply = _reply(answered, started, policy.waited)
                 wait = policy.refused(reply)
                 if wait is None:
                     return reply
@@ -139,16 +130,17 @@ class Transport:
         for wire in wires:
             wire.close()
 
-    def _wire(self, loopback: bool) -> _Wire:
+    def _wire(self, loopback: bool, *, plain: bool) -> HttpxWire | LoopbackWire:
         with self._lock:
             if self._closed:
                 raise EngineError("It was closed.", remedy="Make a new Decider.", engine=self.engine)
-            key = (os.getpid(), loopback)
+            key = (os.getpid(), loopback, plain)
             if key not in self._sync:
-                self._sync[key] = _Wire(loopback, self._mount)
+                near = loopback and plain and self._mount is None
+                self._sync[key] = LoopbackWire() if near else HttpxWire(loopback, self._mount)
             return self._sync[key]
 
-    async def _awire(self, loopback: bool) -> _AsyncWire:
+    async def _awire(self, loopback: bool) -> AsyncHttpxWire:
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._closed:
@@ -156,56 +148,9 @@ class Transport:
             wires = self._async.setdefault(loop, {})
             if loopback in wires:
                 return wires[loopback]
-            wire = wires[loopback] = _AsyncWire(loopback, self._mount)
+            wire = wires[loopback] = AsyncHttpxWire(loopback, self._mount)
         await wire.attach()
         return wire
-
-
-class _Wire:
-    """One sync pool: httpx's transport alone for loopback, a client for other hosts."""
-
-    def __init__(self, loopback: bool, mount: httpx.BaseTransport | None) -> None:
-        self._client: httpx.Client | None = None
-        if loopback or mount is not None:
-            self._transport = mount or httpx.HTTPTransport(limits=_LIMITS, trust_env=False)
-        else:
-            self._client = httpx.Client(limits=_LIMITS, follow_redirects=False)
-
-    def handle(self, request: httpx.Request) -> httpx.Response:
-        if self._client is not None:
-            return self._client.send(request, stream=True)
-        return self._transport.handle_request(request)
-
-    def close(self) -> None:
-        (self._client or self._transport).close()
-
-
-class _AsyncWire:
-    """One async pool, which closes itself when its event loop shuts down."""
-
-    def __init__(self, loopback: bool, mount: httpx.AsyncBaseTransport | None) -> None:
-        self._client: httpx.AsyncClient | None = None
-        if loopback or mount is not None:
-            self._transport = mount or httpx.AsyncHTTPTransport(limits=_LIMITS, trust_env=False)
-        else:
-            self._client = httpx.AsyncClient(limits=_LIMITS, follow_redirects=False)
-        self._life: AsyncGenerator[None, None] | None = None
-
-    async def attach(self) -> None:
-        # An event loop finalises its async generators before it closes: the only hook that it offers.
-        self._life = self._until_shutdown()
-        await self._life.asend(None)
-
-    async def handle(self, request: httpx.Request) -> httpx.Response:
-        if self._client is not None:
-            return await self._client.send(request, stream=True)
-        return await self._transport.handle_async_request(request)
-
-    async def _until_shutdown(self) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            await (self._client or self._transport).aclose()
 
 
 class _Policy:
@@ -222,23 +167,16 @@ class _Policy:
         self.waited = 0.0
         """Seconds spent on our side: for the pace, and between attempts."""
 
-    def request(self, url: str, headers: Mapping[str, str]) -> httpx.Request:
-        left = self._left()
-        timeout = {"connect": left, "read": left, "write": left, "pool": left}
+    def headers(self, engine: Mapping[str, str]) -> dict[str, str]:
+        """All headers of the call: the usual ones, the engine's, its own."""
         own = {"content-type": "application/json"} if self._call.body else {}
-        return httpx.Request(
-            self._call.method,
-            url + self._call.path,
-            headers={"accept": "application/json", **own, **headers, **self._call.headers},
-            content=self._call.body or None,
-            extensions={"timeout": timeout},
-        )
+        return {"accept": "application/json", **own, **engine, **self._call.headers}
 
-    def lost(self, error: httpx.HTTPError) -> float:
+    def lost(self, lost: NoReply) -> float:
         """Seconds to wait before another try, or an error."""
-        if isinstance(error, httpx.TimeoutException):
+        if isinstance(lost, TimedOut):
             raise self._hung() from None
-        if isinstance(error, _LOST) and not isinstance(error, httpx.ConnectError) and self._stale:
+        if isinstance(lost, Broken) and self._stale:
             # Deciding only reads, so asking twice does no harm: the usual cause is a keep-alive
             # connection that the server closed while it was idle.
             self._stale = 0
@@ -247,7 +185,7 @@ class _Policy:
         wait = self._pause(None)
         if wait is None:
             raise ConnectionLost(
-                f"The connection failed: {type(error).__name__}: {error}.",
+                f"The connection failed: {lost}.",
                 engine=self._transport.engine,
             ) from None
         return wait
@@ -270,7 +208,12 @@ class _Policy:
         self.waited += wait
         return wait
 
-    def _left(self) -> float:
+    def left(self) -> float:
+        """Seconds until the deadline.
+
+        Raises:
+            EngineHung: it passed.
+        """
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise self._hung()
@@ -333,6 +276,7 @@ def check_url(url: str, engine: str = "") -> str:
     return url.rstrip("/")
 
 
+@lru_cache(maxsize=64)
 def is_loopback(url: str) -> bool:
     """Whether a URL points at this machine."""
     host = urlsplit(url).hostname or ""
@@ -382,11 +326,11 @@ async def adrive(
         return done.value, spent
 
 
-def _reply(response: httpx.Response, body: bytes, started: float, waited: float) -> Reply:
+def _reply(answered: Answered, started: float, waited: float) -> Reply:
     return Reply(
-        status=response.status_code,
-        headers={name.lower(): value for name, value in response.headers.items()},
-        body=body,
+        status=answered.status,
+        headers=answered.headers,
+        body=answered.body,
         wall_ms=(time.perf_counter() - started) * 1e3,
         waited_ms=waited * 1e3,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import islice
 
 from tiebreak.engine import EvidenceKind, Vocabulary
 from tiebreak.errors import InvalidRequest
@@ -47,11 +48,11 @@ def letters(question: Question, name: str, vocabulary: Vocabulary) -> tuple[str,
     Raises:
         InvalidRequest: the model's vocabulary has fewer such labels than the question has options.
     """
-    known = tuple(vocabulary.labels) or tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    known = vocabulary.labels or dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0)
     count = len(question.options)
     if count > len(known):
         raise InvalidRequest(
             f"Question {name!r} has {count} options; this model has {len(known)} single-token letter labels.",
             remedy="Ask in two steps, or use an engine without letters.",
         )
-    return known[:count]
+    return tuple(islice(known, count))

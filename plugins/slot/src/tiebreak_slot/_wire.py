@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing import Annotated
 
-__all__ = ["COMPLETIONS", "Completion", "Properties", "Slot", "Timings", "Token", "Tokens"]
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict
+
+__all__ = ["Completion", "Properties", "Slot", "Timings", "Token", "Tokens", "completions"]
+
+_CONFIG = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = _CONFIG
 
 
-class Token(_Body):
-    """A token in a list of the most probable ones; `logprob` is out of the softmax over the whole vocabulary."""
+class Token(TypedDict):
+    """A token in a list of the most probable ones; `logprob` is out of the softmax over the whole vocabulary.
+
+    A checked dictionary, because a reply has a hundred and an object of each would cost more than all else here.
+    """
+
+    __pydantic_config__ = _CONFIG  # type: ignore[misc]  # how pydantic configures a TypedDict
 
     id: int
     token: str
-    logprob: float = Field(le=1e-6)
+    logprob: Annotated[float, Field(le=1e-6)]
 
 
 class Slot(_Body):
@@ -43,7 +53,18 @@ class Completion(_Body):
     truncated: bool = False
 
 
-COMPLETIONS: TypeAdapter[Completion | list[Completion]] = TypeAdapter(Completion | list[Completion])
+_SEVERAL: TypeAdapter[list[Completion]] = TypeAdapter(list[Completion])
+
+
+def completions(body: bytes) -> list[Completion]:
+    """The replies in a body of `/completion`, in the order of the prompts; one prompt's is not in a list.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if body.lstrip()[:1] != b"[":
+        return [Completion.model_validate_json(body)]
+    return sorted(_SEVERAL.validate_json(body), key=lambda reply: reply.index)
 
 
 class Piece(_Body):

@@ -17,13 +17,13 @@ from tiebreak.answers import CacheReport
 from tiebreak.command import Command, Readiness
 from tiebreak.engine import Call, Capabilities, Limits, Reply, Vocabulary, WireEngine
 from tiebreak.errors import BadReply, ContextOverflow, InvalidRequest, TiebreakError
-from tiebreak.evidence import Outcome
+from tiebreak.evidence import Outcome, TokenScores
 from tiebreak.memory import Footprint
 from tiebreak.models import Model
 from tiebreak.plan import Plan, Row
 from tiebreak.refusal import refusal
 from tiebreak_slot import program
-from tiebreak_slot._wire import COMPLETIONS, Completion, Properties
+from tiebreak_slot._wire import Completion, Properties, completions
 from tiebreak_slot.greeting import Greeting
 from tiebreak_slot.info import INFO
 from tiebreak_slot.prompt import Prompt, Prompts
@@ -132,24 +132,23 @@ class SlotEngine(WireEngine):
         reuse = [self._may_reuse(row, prompt) for row, prompt in zip(plan.rows, prompts, strict=True)]
         top_n = max(self._options["top_n"], 2 * max(len(row.labels) for row in plan.rows))
         replies = yield from self._complete(plan.rows, prompts, top_n, all(reuse))
-        first = replies
+        spent = [reply.timings for reply in replies]
+        found = self._scores(plan.rows, replies)
         # A prompt of which all but one token were reused took other kernels: not what a fresh one says.
         again = [i for i, r in enumerate(replies) if self._options["reuse"] == "exact" and _single(r)]
         if self._options["missing"] == "ask":
-            again += [i for i, r in enumerate(replies) if i not in again and self._misses(plan.rows[i], r)]
+            again += [i for i, each in enumerate(found) if each.bounds and i not in again]
         if again:
             rows = [plan.rows[i] for i in again]
-            wide = WHOLE_VOCABULARY if any(self._misses(plan.rows[i], replies[i]) for i in again) else top_n
+            wide = WHOLE_VOCABULARY if any(found[i].bounds for i in again) else top_n
             fresh = yield from self._complete(rows, [prompts[i] for i in again], wide, reuse=False)
-            found = dict(zip(again, fresh, strict=True))
-            replies = [found.get(i, reply) for i, reply in enumerate(replies)]
-        spent = [reply.timings for reply in (*first, *(replies[i] for i in again))]
+            spent += [reply.timings for reply in fresh]
+            for i, reply, each in zip(again, fresh, self._scores(rows, fresh), strict=True):
+                replies[i], found[i] = reply, each
         prefill = sum(t.prompt_ms for t in spent)
         predicted = sum(t.predicted_ms for t in spent)
         return Outcome(
-            evidence=tuple(
-                scores(row, reply, self.vocabulary.labels) for row, reply in zip(plan.rows, replies, strict=True)
-            ),
+            evidence=tuple(found),
             cache=self._cache(plan, prompts, replies, any(reuse)),
             prefill_ms=prefill,
             engine_ms=prefill + predicted,
@@ -178,10 +177,9 @@ class SlotEngine(WireEngine):
         if reply.status != 200:
             raise self._refused(reply)
         try:
-            read = COMPLETIONS.validate_json(reply.body)
+            replies = completions(reply.body)
         except ValueError as error:
             raise BadReply(f"/completion answered what it should not: {error}", engine=INFO.name) from None
-        replies = sorted(read, key=lambda r: r.index) if isinstance(read, list) else [read]
         if len(replies) != len(prompts):
             raise BadReply(f"{len(replies)} completions for {len(prompts)} prompts.", engine=INFO.name)
         for reply_ in replies:
@@ -195,8 +193,8 @@ class SlotEngine(WireEngine):
         # The same prompt again would leave one token to compute, see `exchange`: compute it whole at once.
         return self._options["reuse"] == "always" or (self._exact and not self._prompts.repeated(prompt))
 
-    def _misses(self, row: Row, reply: Completion) -> bool:
-        return bool(scores(row, reply, self.vocabulary.labels).bounds)
+    def _scores(self, rows: Sequence[Row], replies: Sequence[Completion]) -> list[TokenScores]:
+        return [scores(row, reply, self.vocabulary.labels) for row, reply in zip(rows, replies, strict=True)]
 
     def _cache(self, plan: Plan, prompts: Sequence[Prompt], replies: Sequence[Completion], reuse: bool) -> CacheReport:
         if not any(row.cut for row in plan.rows) or not (self._exact or self._options["reuse"] == "always"):

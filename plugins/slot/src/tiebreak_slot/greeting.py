@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tiebreak.engine import Call, ChatTurns, Reply, Vocabulary
 from tiebreak.errors import BadReply
 from tiebreak.refusal import refusal
-from tiebreak_slot._wire import COMPLETIONS, Completion, Pieces, Prompt, Properties, Tokens
+from tiebreak_slot._wire import Completion, Pieces, Prompt, Properties, Tokens, completions
 
 __all__ = ["Greeting", "Learnt"]
 
@@ -129,10 +129,9 @@ class Greeting:
         if reply.status != 200:
             raise refusal(reply, "slot")
         try:
-            read = COMPLETIONS.validate_json(reply.body)
-        except ValueError as error:
+            return completions(reply.body)[0]
+        except (ValueError, IndexError) as error:
             raise BadReply(f"/completion answered what it should not: {error}", engine="slot") from None
-        return read[0] if isinstance(read, list) else read
 
     def _tokens(self, text: str, **more: Any) -> Generator[Call, Reply, Tokens]:
         body = {"content": text, "add_special": False, "parse_special": False, **more}

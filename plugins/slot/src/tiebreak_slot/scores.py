@@ -35,28 +35,29 @@ def scores(row: Row, reply: Completion, ids: Mapping[str, int]) -> TokenScores:
             engine="slot",
         )
     listed = found[0].top_logprobs
-    total = math.fsum(math.exp(token.logprob) for token in listed)
+    logprobs = [token["logprob"] for token in listed]
+    total = math.fsum(map(math.exp, logprobs))
     if total > 1.001:
         raise BadReply(f"The listed tokens hold {total:.4f} of the mass.", engine="slot")
     known = _by_text(row, listed) if row.loose else _by_id(row, listed, ids)
-    least = min(token.logprob for token in listed)
+    least = min(logprobs)
     return TokenScores(
         logprobs=tuple(known.get(index, least) for index in range(len(row.labels))),
         bounds=frozenset(index for index in range(len(row.labels)) if index not in known),
-        top=max(listed, key=lambda token: token.logprob).token,
+        top=listed[logprobs.index(max(logprobs))]["token"],
     )
 
 
 def _by_id(row: Row, listed: list[Token], ids: Mapping[str, int]) -> dict[int, float]:
     places = {ids[label]: index for index, label in enumerate(row.labels)}
-    return {places[token.id]: token.logprob for token in listed if token.id in places}
+    return {places[token["id"]]: token["logprob"] for token in listed if token["id"] in places}
 
 
 def _by_text(row: Row, listed: list[Token]) -> dict[int, float]:
     places = {label: index for index, label in enumerate(row.labels)}
     mass: dict[int, float] = {}
     for token in listed:
-        index = places.get(token.token.strip())
+        index = places.get(token["token"].strip())
         if index is not None:
-            mass[index] = mass.get(index, 0.0) + math.exp(token.logprob)
+            mass[index] = mass.get(index, 0.0) + math.exp(token["logprob"])
     return {index: math.log(value) for index, value in mass.items()}
