@@ -1,12 +1,13 @@
 """Load on the System One gateway: errors, added latency, memory and open files.
 
-    python benchmarks/gateway_load.py --connections 64 --seconds 60 --engine-ms 200
+    python benchmarks/gateway_load.py --connections 64 --seconds 60 --engine-ms 200 --rate 60
 
 A gateway on a stub engine (which sleeps, so that what is measured is the gateway and not a model) runs in a process of
-its own. Each of the connections sends one request after the other over one kept-alive socket. The latency that the
-gateway adds is what a reply took minus what the stub slept, so the load must leave the machine room: with
-`--engine-ms 200` and 64 connections it is 320 requests per second. The client is raw sockets in one event loop, in
-another process, and its own time counts as the gateway's.
+its own. Each of the connections sends one request after the other over one kept-alive socket, and rests a random time
+between them, so that all together send `--rate` requests per second and do not march in step. The latency that the
+gateway adds is what a reply took minus what the stub slept, so the rate must leave the machine room; `--rate 0` rests
+not at all, and shows the throughput instead. The client is raw sockets in one event loop, in another process, and its
+own time counts as the gateway's.
 
 Then the queue is filled, and what the first refusal took is printed; then SIGTERM is sent under load, and requests that
 were accepted and not answered are counted. Prints one JSON object.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import runpy
 import signal
 import subprocess
@@ -141,8 +143,9 @@ class Client:
             self._wire = None
 
 
-async def steady(gateway: Gateway, connections: int, seconds: float) -> dict[str, Any]:
-    """Every connection asks until the time is over."""
+async def steady(gateway: Gateway, connections: int, seconds: float, rest: float) -> dict[str, Any]:
+    """Every connection asks until the time is over, and rests `rest` seconds on average between."""
+    dice = random.Random(7)
     took: list[float] = []
     errors: dict[str, int] = {}
     until = time.monotonic() + seconds
@@ -150,6 +153,7 @@ async def steady(gateway: Gateway, connections: int, seconds: float) -> dict[str
     async def one() -> None:
         client = Client(gateway)
         while time.monotonic() < until:
+            await asyncio.sleep(dice.uniform(0, 2 * rest))
             try:
                 status, ms = await client.ask()
             except (ConnectionError, asyncio.IncompleteReadError) as error:
@@ -215,16 +219,18 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--engine-ms", type=float, default=200.0)
+    parser.add_argument("--rate", type=float, default=60.0, help="requests per second of all together; 0: no rest")
     parser.add_argument("--serve", type=json.loads, metavar="OPTIONS", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve is not None:
         serve(**given.serve)
         return
+    rest = max(0.0, given.connections / given.rate - given.engine_ms / 1e3) if given.rate else 0.0
     gateway = Gateway(delay_ms=given.engine_ms, places=given.connections)
     try:
-        asyncio.run(steady(gateway, given.connections, min(3.0, given.seconds)))  # warm
+        asyncio.run(steady(gateway, given.connections, min(3.0, given.seconds), rest))  # warm
         before, cpu = gateway.size(), gateway.cpu()
-        result = asyncio.run(steady(gateway, given.connections, given.seconds))
+        result = asyncio.run(steady(gateway, given.connections, given.seconds, rest))
         after, cpu = gateway.size(), gateway.cpu() - cpu
         took = sorted(result["took"])
         drain = asyncio.run(drained(gateway, given.connections))
