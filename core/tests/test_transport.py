@@ -355,3 +355,22 @@ def test_loopback_is_recognised() -> None:
 )
 def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
+
+
+def test_a_server_that_is_ready_is_not_asked_again_while_it_works(decider: Make, stub: Any) -> None:
+    made = decider(places=2)
+    made.choose("first", OPTIONS)
+    ready = [path for path, _, _ in stub.seen if path == "/health"]
+    assert ready
+
+    def slow(handler: Any) -> bool:
+        if handler.path == "/health":  # as a server that works on a long prompt: it would not answer in time
+            threading.Event().wait(30)
+        threading.Event().wait(0.2)
+        return False
+
+    stub.fault = slow
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda turn: made.choose(f"long prompt {turn}", OPTIONS), range(8)))
+    assert len(answers) == 8
+    assert [path for path, _, _ in stub.seen if path == "/health"] == ready
