@@ -1,8 +1,7 @@
-"""Adapter files: written here, read by `tiebreak_smol_decider.adapter`; in parts where one file is too large to move."""
+"""Adapter files: written here, read by `tiebreak_smol_decider.adapter`; in parts where one file is too large."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,12 @@ def write(adapter: Adapter, path: Path, parts: int = 1) -> list[Path]:
 
     tensors: dict[str, NDArray[np.generic]] = {}
     for name, one in adapter.factors.items():
-        tensors |= {f"{name}.a": one.a, f"{name}.a.scale": one.a_scale, f"{name}.b": one.b, f"{name}.b.scale": one.b_scale}
+        tensors |= {
+            f"{name}.a": one.a,
+            f"{name}.a.scale": one.a_scale,
+            f"{name}.b": one.b,
+            f"{name}.b.scale": one.b_scale,
+        }
     tensors |= adapter.vectors
     names = list(adapter.factors) + list(adapter.vectors)
     written = []

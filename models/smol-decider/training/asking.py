@@ -7,6 +7,7 @@ from random import Random
 from tiebreak.questions import JSON
 from training import examples
 from training.containers import contained
+from training.describing import described, long_description
 from training.examples import Example
 from training.slots import expand
 from training.tasks import Label, Task
@@ -61,8 +62,9 @@ def ask_choice(task: Task, rng: Random) -> Example:
     if len(task.labels) > 2 and rng.random() < 0.06:
         return _example_of(task, gold, rng)
     question = rng.choice(task.questions) if rng.random() < 0.85 else rng.choice(_GENERAL)
-    state = contained(expand(rng.choice(gold.states), rng), rng)
-    named = _options(task, gold, rng)
+    line = rng.choice(gold.states)
+    state = contained(expand(line, rng), rng)
+    named = _options(task, gold, line, rng)
     if rng.random() < 0.04 and len(named) > 2:
         del named[_first(named)]  # the right option is missing, so that "none of these" is right
         named = {**named, rng.choice(_ELSE): None}
@@ -163,39 +165,28 @@ def _example_of(task: Task, gold: Label, rng: Random) -> Example:
     return examples.choice(f"{task.name}.reverse", state, question, listed, right)
 
 
-def _options(task: Task, gold: Label, rng: Random) -> dict[str, str | None]:
-    """The right label first, then others; with descriptions, without, as descriptions alone, or behind codes."""
+def _options(task: Task, gold: Label, line: str, rng: Random) -> dict[str, str | None]:
+    """The right label first, then others; bare, with descriptions short or long, as descriptions, or behind codes."""
     others = [label for label in task.labels if label is not gold]
-    # Most of the time all of them, as a program would ask; else a part, so that none is right by elimination.
-    count = len(others) if rng.random() < 0.5 else rng.randint(1, len(others))
     form = rng.random()
+    long = form > 0.78
+    # Most of the time all of them, as a program would ask; else a part, so that none is right by elimination.
+    count = len(others) if long or rng.random() < 0.5 else rng.randint(1, len(others))
+    words = rng.randint(10, 60)
     named: dict[str, str | None] = {}
     for label in (gold, *rng.sample(others, count)):
-        name = _spelled(label, rng)
-        text = _described(label, rng, [other for other in others if other is not label] if form > 0.66 else [])
-        if form < 0.33:
+        name, text = _spelled(label, rng), described(label, rng)
+        if long:
+            text = long_description(label, [other for other in task.labels if other is not label], line, words, rng)
+        if form < 0.3:
             text = None
-        elif form > 0.93:
-            name, text = _code(named, rng), text or name
-        elif form > 0.87:
+        elif form < 0.36:
             name, text = text or name, None
+        elif form < 0.42 or form > 0.96:
+            name, text = _code(named, rng), text or name
         if name not in named:
             named[name] = text
     return named if len(named) > 1 else {label.names[0]: None for label in (gold, *others)}
-
-
-def _described(label: Label, rng: Random, others: list[Label]) -> str | None:
-    """A description; with `others`, sometimes a long one: all there are, or with what the option is not for."""
-    if not label.descriptions:
-        return None
-    text = rng.choice(label.descriptions)
-    if not others or rng.random() < 0.5:
-        return text
-    if rng.random() < 0.5:
-        return "; ".join(rng.sample(label.descriptions, len(label.descriptions)))
-    other = rng.choice(others)
-    what = rng.choice(other.descriptions) if other.descriptions else other.names[0]
-    return rng.choice(("{}. Not {}.", "{}, not {}", "{}. Does not cover: {}.", "{} (but not {})")).format(text, what)
 
 
 def _spelled(label: Label, rng: Random) -> str:

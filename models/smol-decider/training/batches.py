@@ -53,7 +53,7 @@ class Batch:
 
 def batch(rows: Rows, chosen: NDArray[np.int64], device: torch.device) -> Batch:
     """Some rows as tensors."""
-    lengths = rows.lengths[chosen]
+    lengths = rows.offsets[chosen + 1] - rows.offsets[chosen]
     longest = -(-int(lengths.max()) // ROUND) * ROUND
     tokens = np.zeros((len(chosen), longest), np.int64)
     for line, row in enumerate(chosen):

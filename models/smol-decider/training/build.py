@@ -17,7 +17,8 @@ from random import Random
 
 import attrs
 
-from training.generators.generator import Generator
+from training import sources
+from training.generators import GENERATORS, Generator, sourced
 from training.mixture import Mixture, Source
 from training.prompts import Encoder, Prompt
 from training.rows import MOST_CANDIDATES, Rows
@@ -38,6 +39,7 @@ class Shards:
         base: the GGUF whose tokenizer is used.
         tasks: files of hand-written families.
         generated: whether generated families are drawn as well.
+        sources: what training.sources wrote, for the generators that need it; None goes without them.
         mixture: the shares.
         seed: of the whole build.
         longest: prompts of more tokens are drawn again.
@@ -46,15 +48,16 @@ class Shards:
     base: Path
     tasks: tuple[Path, ...]
     generated: bool = True
+    sources: Path | None = None
     mixture: Mixture = attrs.field(factory=Mixture)
     seed: int = 1
     longest: int = 704
 
     def source(self) -> Source:
         """The source that the rows are drawn from."""
-        generators: Sequence[Generator] = ()
-        if self.generated:
-            from training.generators import GENERATORS as generators
+        generators: Sequence[Generator] = GENERATORS if self.generated else ()
+        if self.generated and self.sources is not None:
+            generators = (*generators, *sourced(sources.read(self.sources)))
         return Source(self.mixture, read(self.tasks), generators)
 
     def rows(self, number: int, count: int, source: Source, encoder: Encoder) -> tuple[Rows, Counter[str]]:
@@ -82,7 +85,7 @@ _shared: tuple[Shards, Source, Encoder] | None = None
 
 def _start(shards: Shards) -> None:
     """Prepares a worker process: reads the texts and the tokenizer once."""
-    global _shared  # noqa: PLW0603  # a pool gives its workers no other place to keep what they prepared
+    global _shared  # a pool gives its workers no other place to keep what they prepared
     _shared = shards, shards.source(), Encoder(load(shards.base))
 
 
@@ -94,6 +97,8 @@ def _make(job: tuple[int, int]) -> tuple[Rows, Counter[str]]:
 
 def build(shards: Shards, count: int, workers: int) -> tuple[Rows, Counter[str]]:
     """About `count` distinct rows, made by some processes; `counts` are of all, before equal ones are dropped."""
+    shards.source()  # a mistake in a text ends the build here: in a worker it would start another worker, without end
+    load(shards.base)
     jobs = [(number, min(SHARD, count - start)) for number, start in enumerate(range(0, count, SHARD))]
     parts: list[Rows] = []
     counts: Counter[str] = Counter()
@@ -103,9 +108,7 @@ def build(shards: Shards, count: int, workers: int) -> tuple[Rows, Counter[str]]
     return Rows.joined(parts), counts
 
 
-def _made(
-    shards: Shards, jobs: Sequence[tuple[int, int]], workers: int
-) -> Iterator[tuple[Rows, Counter[str]]]:
+def _made(shards: Shards, jobs: Sequence[tuple[int, int]], workers: int) -> Iterator[tuple[Rows, Counter[str]]]:
     if workers == 1:
         _start(shards)
         yield from map(_make, jobs)
@@ -123,6 +126,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--workers", type=int, default=max(1, (multiprocessing.cpu_count() or 1) - 1))
     options.add_argument("--tasks", type=Path, default=HERE / "tasks", help="folder of task files")
+    options.add_argument("--sources", type=Path, help="what training.sources wrote; without it those generators rest")
     options.add_argument("--hand", type=float, default=Mixture().hand, help="share of hand-written families")
     options.add_argument("--longest", type=int, default=704, help="tokens")
     given = options.parse_args()
@@ -130,6 +134,7 @@ def main() -> None:
         base=given.base,
         tasks=tuple(sorted(given.tasks.glob("*.txt"))),
         generated=given.hand < 1,
+        sources=given.sources,
         mixture=Mixture(hand=given.hand),
         seed=given.seed,
         longest=given.longest,

@@ -1,4 +1,4 @@
-"""What texts arrive in: the same text bare, in JSON, in a mail or a chat, with typing errors and remarks beside the point."""
+"""What texts arrive in: bare, in JSON, in a mail or a chat, with typing errors and remarks beside the point."""
 
 from __future__ import annotations
 

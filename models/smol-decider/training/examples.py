@@ -49,7 +49,9 @@ def choice(
     if not 2 <= len(named) == len(options):
         raise ValueError(f"{family}: {options} are not two or more different options")
     listed = tuple(Option(name=name, description=text or None) for name, text in named.items())
-    return Example(family=family, state=state, question=Question(kind="choice", text=question, options=listed), gold=gold)
+    return Example(
+        family=family, state=state, question=Question(kind="choice", text=question, options=listed), gold=gold
+    )
 
 
 def yes_no(
@@ -71,4 +73,6 @@ def score(family: str, state: JSON, question: str, levels: Sequence[str], gold: 
     if len(levels) < 2 or len(set(levels)) < len(levels):
         raise ValueError(f"{family}: {levels} are not two or more different levels")
     options = tuple(Option(name=level) for level in levels)
-    return Example(family=family, state=state, question=Question(kind="score", text=question, options=options), gold=gold)
+    return Example(
+        family=family, state=state, question=Question(kind="score", text=question, options=options), gold=gold
+    )

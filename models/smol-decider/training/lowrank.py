@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import nn
 
 from tiebreak_smol_decider.adapter import Adapter, Factors
 from training.adapters import factors
 from training.base import MATRICES, Shape
 from training.model import Weights
+
+Vector = NDArray[np.float32]
 
 __all__ = ["LowRank"]
 
@@ -71,7 +74,7 @@ class LowRank:
             self.a[name][layer] = torch.from_numpy(a)
             self.b[name][layer] = torch.from_numpy(b)
         for norm, values in zip(self.norms, _norms(adapter, self._layers), strict=True):
-            norm.copy_(torch.from_numpy(values))
+            norm.copy_(torch.from_numpy(values.copy()))
 
     @torch.no_grad()
     def adapter(self) -> Adapter:
@@ -113,15 +116,14 @@ def changed(base: Weights, shape: Shape, mix: list[tuple[float, Adapter]]) -> We
                 b = torch.from_numpy(one.b * one.b_scale.reshape(1, -1)).to(stack)
                 stack[layer].addmm_(b, a, alpha=share)
         matrices[name] = stack
-    norms = [
-        sum((share * torch.from_numpy(values) for share, values in zip([s for s, _ in mix], column, strict=True)))
-        for column in zip(*(_norms(adapter, shape.layers) for _, adapter in mix), strict=True)
-    ]
-    attention, feed, last = (norm.to(stack) for norm in norms if isinstance(norm, Tensor))
+    attention, feed, last = (
+        torch.from_numpy(np.sum([share * norm for share, norm in column], axis=0, dtype=np.float32)).to(stack)
+        for column in zip(*([(share, norm) for norm in _norms(one, shape.layers)] for share, one in mix), strict=True)
+    )
     return Weights(matrices=matrices, norm_attention=attention, norm_feed=feed, norm_last=last)
 
 
-def _norms(adapter: Adapter, layers: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _norms(adapter: Adapter, layers: int) -> tuple[Vector, Vector, Vector]:
     attention, feed = (
         np.stack([adapter.vectors[f"blk.{layer}.{name}.weight"] for layer in range(layers)])
         for name in ("attn_norm", "ffn_norm")

@@ -7,12 +7,12 @@ from random import Random
 
 import attrs
 
+from tiebreak.questions import Kind
 from training.asking import ask_choice, ask_level, ask_yes_no
 from training.examples import Example
-from training.generators.generator import Generator
+from training.generators import Generator
 from training.prompts import Form
 from training.tasks import Task
-from tiebreak.questions import Kind
 
 __all__ = ["Mixture", "Source"]
 
@@ -35,7 +35,7 @@ class Mixture:
 
     hand: float = 0.6
     kinds: Mapping[Kind, float] = attrs.field(
-        factory=lambda: {"choice": 0.36, "yes_no": 0.48, "score": 0.16}, validator=_shares
+        factory=lambda: {"choice": 0.42, "yes_no": 0.42, "score": 0.16}, validator=_shares
     )
     borrowed: float = 0.15
     forms: Mapping[Form, float] = attrs.field(
@@ -61,7 +61,9 @@ class Source:
 
     def __init__(self, mixture: Mixture, tasks: Sequence[Task], generators: Sequence[Generator]) -> None:
         self._mixture = mixture
-        self._of: dict[str, list[Task]] = {kind: [task for task in tasks if task.kind == kind] for kind in mixture.kinds}
+        self._of: dict[str, list[Task]] = {
+            kind: [task for task in tasks if task.kind == kind] for kind in mixture.kinds
+        }
         for kind, share in mixture.kinds.items():
             if share and not self._of[kind]:
                 raise ValueError(f"no task is a {kind}, of which the mixture asks {share:.0%}")

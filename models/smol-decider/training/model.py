@@ -121,7 +121,7 @@ def _layer(
     normed = F.rms_norm(stream, (width,), norm_attention, shape.epsilon)
     heads = F.linear(normed, qkv).view(rows, length, rotated + shape.kv_heads, head)
     # Pairs adjoin in the GGUF. Putting their firsts before their seconds changes q and k alike, so no product of them.
-    first, second = heads[:, :, :rotated].unflatten(-1, (head // 2, 2)).unbind(-1)
+    first, second = heads[:, :, :rotated].reshape(rows, length, rotated, head // 2, 2).unbind(-1)
     cos, sin = cos[None, :, None], sin[None, :, None]
     turned = torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
     query, key = turned[:, :, : shape.heads].transpose(1, 2), turned[:, :, shape.heads :].transpose(1, 2)

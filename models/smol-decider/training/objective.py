@@ -24,7 +24,7 @@ _POINTER_WIDTH = 96
 
 @attrs.frozen(kw_only=True, eq=False)
 class Outcome:
-    """One batch's figures: `loss` is what is minimised; `answer` and `pointer` are its parts; `right` says which rows."""
+    """One batch's figures: `loss` is minimised, `answer` and `pointer` are parts of it, `right` says which rows are."""
 
     loss: Tensor
     answer: Tensor
@@ -38,7 +38,7 @@ class Objective:
     Args:
         model: the forward pass.
         smoothing: share of the target that is spread over all labels of a row, against over-confidence.
-        coverage: weight of the log loss of the labels' mass among all tokens; 0 trains the labels against each other only.
+        coverage: weight of the log loss of the labels' mass among all tokens; at 0 only labels compete.
         pointer: weight of the pointer loss at the start.
         seed: of the pointers.
     """
@@ -79,7 +79,9 @@ class Objective:
         if weight > 0:
             pointer = self._pointers(batch, middle)
             loss = loss + weight * pointer
-        return Outcome(loss=loss, answer=answer.detach(), pointer=pointer.detach(), right=logits.argmax(-1) == batch.gold)
+        return Outcome(
+            loss=loss, answer=answer.detach(), pointer=pointer.detach(), right=logits.argmax(-1) == batch.gold
+        )
 
     def _pointers(self, batch: Batch, middle: Tensor) -> Tensor:
         width = middle.shape[-1]

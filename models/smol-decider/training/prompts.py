@@ -142,10 +142,10 @@ class Encoder:
         description, choices = pcd_field(example.question)
         boolean = example.kind == "yes_no"
         values = ", ".join(choices if boolean else (json.dumps(choice, ensure_ascii=False) for choice in choices))
-        shared = "" if boolean else os.path.commonprefix(list(choices))
+        shared = "" if boolean else _shared_start(choices)
         opened = "" if boolean else f'"{shared}'
         pieces = (
-            f"<|im_start|>system\n{_PCD_SYSTEM}- \"{field}\": {description.rstrip('.')}. Allowed values: {values}\n\n"
+            f'<|im_start|>system\n{_PCD_SYSTEM}- "{field}": {description.rstrip(".")}. Allowed values: {values}\n\n'
             f'Output format:\n{{\n  "{field}": <value>\n}}<|im_end|>\n<|im_start|>user\n',
             dumps(example.state),
             "<|im_end|>\n<|im_start|>assistant\n{\n",
@@ -175,6 +175,12 @@ def pcd_field(question: Question) -> tuple[str, tuple[str, ...]]:
         options = [Option(name=str(level), description=option.text) for level, option in enumerate(options)]
     lines = [option.text for option in options if option.description]
     return "\n".join([question.text, *lines]), tuple(option.name for option in options)
+
+
+def _shared_start(texts: Sequence[str]) -> str:
+    low, high = min(texts), max(texts)  # what these two begin with, all begin with
+    size = next((at for at, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
+    return low[:size]
 
 
 def _levels(example: Example) -> list[Question]:

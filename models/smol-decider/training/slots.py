@@ -29,10 +29,13 @@ _WORDS: Mapping[str, Sequence[str]] = {
         "Aldermoor,Brightwell,Corvane,Umbra Systems,Northgate,Bluefin,Halden & Co,Stark & Sons,Vantor,Quillfield,"
         "Pine Ledger,Orbital Foods,Zenith Bank,Fennimore,Tyndale"
     ).split(","),
-    "lang": "Spanish German French Italian Polish Turkish Japanese Korean Arabic Dutch Swedish Greek Hindi Czech".split(),
+    "lang": (
+        "Spanish German French Italian Polish Turkish Japanese Korean Arabic Dutch Swedish Greek Hindi Czech"
+    ).split(),
     "animal": "cat dog horse rabbit parrot hamster goat turtle fox owl penguin donkey sheep duck elephant".split(),
     "food": (
-        "bread cheese pasta apples soup rice tomatoes pizza bananas salad noodles lentils pancakes mushrooms carrots fish"
+        "bread cheese pasta apples soup rice tomatoes pizza bananas salad noodles lentils pancakes mushrooms carrots "
+        "fish"
     ).split(),
     "color": "red blue green yellow black white purple orange brown grey pink silver".split(),
     "ident": (
@@ -86,7 +89,7 @@ _ALTERNATIVES = re.compile(r'\[([^\[\]{}"]*\|[^\[\]{}"]*)\]')
 
 
 def expand(text: str, rng: Random) -> str:
-    r"""One text out of a line: an alternative drawn for each `[one|another]`, a filler for each `{slot}`, `\n` broken."""
+    r"""One text out of a line: each `[one|another]` and each `{slot}` drawn, each `\n` a line break."""
     text = _ALTERNATIVES.sub(lambda found: rng.choice(found[1].split("|")), text)
     text = _SLOT.sub(lambda found: _fill(found[1], rng), text)
     return text.replace("\\n", "\n")

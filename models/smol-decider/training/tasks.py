@@ -52,7 +52,7 @@ class Task:
         name: unique over all files.
         kind: `choice`, `yes_no` or `score`.
         questions: wordings; empty where each state has its own questions.
-        labels: the answers in the order of the file, for yes/no `no` first; empty where states have their own questions.
+        labels: the answers, for yes/no `no` first; empty where states have their own questions.
         asked: states with their own questions; empty in all other tasks.
     """
 
@@ -104,6 +104,26 @@ def parse(text: str, source: str) -> list[Task]:
     return [_Block(source, lines).task() for lines in blocks]
 
 
+@attrs.define
+class _Label:
+    """A label while its lines are read."""
+
+    line: int
+    names: list[str]
+    texts: list[str]
+    states: list[str] = attrs.field(factory=list)
+
+
+@attrs.define
+class _Asked:
+    """A state with questions of its own while its lines are read."""
+
+    line: int
+    state: str
+    yes: list[str] = attrs.field(factory=list)
+    no: list[str] = attrs.field(factory=list)
+
+
 class _Block:
     """The lines of one task on their way to a `Task`."""
 
@@ -111,31 +131,28 @@ class _Block:
         self._source = source
         self._head, self._lines = lines[0], lines[1:]
         self._questions: list[str] = []
-        self._labels: list[tuple[int, list[str], list[str], list[str]]] = []
-        self._asked: list[tuple[int, str, list[str], list[str]]] = []
+        self._labels: list[_Label] = []
+        self._label: _Label | None = None
+        self._asked: list[_Asked] = []
 
     def task(self) -> Task:
         number, line = self._head
         head = _HEAD.fullmatch(line.strip())
-        if head is None or head[2] not in KINDS:
+        kind = next((known for known in KINDS if head is not None and known == head[2]), None)
+        if head is None or kind is None:
             raise self._error(number, f"{line!r} is not '## name kind' with a kind of {', '.join(KINDS)}")
-        name, kind = head[1], KINDS[KINDS.index(head[2])]  # type: ignore[arg-type]
         for at, text in self._lines:
             self._take(at, text, kind)
         if self._asked:
-            return Task(name=name, kind=kind, asked=self._own_questions(number))
-        return self._checked(
-            number,
-            Task(
-                name=name,
-                kind=kind,
-                questions=tuple(self._questions),
-                labels=tuple(
-                    Label(names=tuple(names), descriptions=tuple(texts), states=tuple(states))
-                    for _, names, texts, states in sorted(self._labels, key=lambda label: self._rank(label[1][0], kind))
-                ),
-            ),
+            return Task(name=head[1], kind=kind, asked=self._own_questions(number))
+        if kind == "yes_no":
+            self._labels.sort(key=lambda label: label.names != ["no"])
+        self._check(number, head[1], kind)
+        labels = tuple(
+            Label(names=tuple(label.names), descriptions=tuple(label.texts), states=tuple(label.states))
+            for label in self._labels
         )
+        return Task(name=head[1], kind=kind, questions=tuple(self._questions), labels=labels)
 
     def _take(self, number: int, line: str, kind: Kind) -> None:
         """One line below the head."""
@@ -148,62 +165,65 @@ class _Block:
         elif mark == "S:":
             if kind != "yes_no":
                 raise self._error(number, f"states with questions of their own are yes_no, not {kind}")
-            self._asked.append((number, rest, [], []))
+            self._asked.append(_Asked(number, rest))
         elif mark in ("yes?", "no?"):
             if not self._asked:
                 raise self._error(number, f"{mark} stands under no 'S: '")
-            self._asked[-1][2 if mark == "yes?" else 3].append(rest)
+            (self._asked[-1].yes if mark == "yes?" else self._asked[-1].no).append(rest)
         elif mark == "-":
-            if not self._labels:
+            if self._label is None:
                 raise self._error(number, "a state before the first label")
-            self._labels[-1][3].append(rest)
+            self._label.states.append(rest)
         else:
-            head, _, text = line.partition(" | ")
-            names = [part.strip() for part in head.split(" / ")] if kind == "choice" else [head.strip()]
-            texts = [part.strip() for part in text.split("||") if part.strip()]
-            self._labels.append((number, names, texts, []))
+            self._label = self._named(number, line, kind)
+
+    def _named(self, number: int, line: str, kind: Kind) -> _Label:
+        """The label of a line: a new one, or one that was there and is named again, alone."""
+        head, _, text = line.partition(" | ")
+        names = [part.strip() for part in head.split(" / ")] if kind == "choice" else [head.strip()]
+        texts = [part.strip() for part in text.split("||") if part.strip()]
+        for label in self._labels:
+            if names[0] in label.names and not texts:
+                return label
+        self._labels.append(_Label(number, names, texts))
+        return self._labels[-1]
 
     def _own_questions(self, number: int) -> tuple[Asked, ...]:
         if self._labels or self._questions:
             raise self._error(number, "labels or 'Q: ' beside states with questions of their own")
-        for at, state, yes, no in self._asked:
-            if not yes and not no:
-                raise self._error(at, f"no question about {state[:40]!r}")
-        asked = tuple(Asked(state=state, yes=tuple(yes), no=tuple(no)) for _, state, yes, no in self._asked)
+        for one in self._asked:
+            if not one.yes and not one.no:
+                raise self._error(one.line, f"no question about {one.state[:40]!r}")
+        asked = tuple(Asked(state=one.state, yes=tuple(one.yes), no=tuple(one.no)) for one in self._asked)
         if not any(one.yes for one in asked) or not any(one.no for one in asked):
             raise self._error(number, "questions of one answer only")
         return asked
 
-    def _checked(self, number: int, task: Task) -> Task:
-        if not task.questions:
-            raise self._error(number, f"{task.name} has no 'Q: '")
-        names = [label.names[0] for label in task.labels]
-        if task.kind == "yes_no" and names != ["no", "yes"]:
-            raise self._error(number, f"{task.name} has the labels {names}, not yes and no")
-        if task.kind == "score" and names != [str(level) for level in range(len(names))]:
-            raise self._error(number, f"{task.name} has the levels {names}, not 0, 1, ...")
+    def _check(self, number: int, name: str, kind: Kind) -> None:
+        if not self._questions:
+            raise self._error(number, f"{name} has no 'Q: '")
+        names = [label.names[0] for label in self._labels]
+        if kind == "yes_no" and names != ["no", "yes"]:
+            raise self._error(number, f"{name} has the labels {names}, not yes and no")
+        if kind == "score" and names != [str(level) for level in range(len(names))]:
+            raise self._error(number, f"{name} has the levels {names}, not 0, 1, ...")
         if not 2 <= len(names) <= _MOST_OPTIONS:
-            raise self._error(number, f"{task.name} has {len(names)} labels, not 2 to {_MOST_OPTIONS}")
+            raise self._error(number, f"{name} has {len(names)} labels, not 2 to {_MOST_OPTIONS}")
         known: set[str] = set()
         states: set[str] = set()
-        for at, spellings, texts, lines in self._labels:
-            if task.kind == "score" and not texts:
-                raise self._error(at, f"level {spellings[0]} has no name")
-            if not lines:
-                raise self._error(at, f"{spellings[0]!r} has no state")
-            for spelling in spellings:
+        for label in self._labels:
+            if kind == "score" and not label.texts:
+                raise self._error(label.line, f"level {label.names[0]} has no name")
+            if not label.states:
+                raise self._error(label.line, f"{label.names[0]!r} has no state")
+            for spelling in label.names:
                 if not spelling or spelling in known:
-                    raise self._error(at, f"the label {spelling!r} is empty or there already")
+                    raise self._error(label.line, f"the label {spelling!r} is empty or there already")
                 known.add(spelling)
-            for line in lines:
+            for line in label.states:
                 if line in states:
-                    raise self._error(at, f"under {spellings[0]!r}: the state {line[:40]!r} is there twice")
+                    raise self._error(label.line, f"{label.names[0]!r}: the state {line[:40]!r} is there twice")
                 states.add(line)
-        return task
-
-    @staticmethod
-    def _rank(name: str, kind: Kind) -> int:
-        return ("no", "yes").index(name) if kind == "yes_no" and name in ("no", "yes") else 0
 
     def _error(self, number: int, what: str) -> TaskError:
         return TaskError(f"{self._source}:{number}: {what}")

@@ -122,7 +122,9 @@ class Run:
                 group["lr"] = rate * factor
             outcome = self._objective(rows, self._change.weights(), progress)
             outcome.loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_([one for group in self._optimizer.param_groups for one in group["params"]], 1.0)
+            torch.nn.utils.clip_grad_norm_(
+                [one for group in self._optimizer.param_groups for one in group["params"]], 1.0
+            )
             self._optimizer.step()
             self._optimizer.zero_grad(set_to_none=True)
             log.took(step, rows.tokens.numel(), outcome, rows.schema_first, rates[0] * factor)

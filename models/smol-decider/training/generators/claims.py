@@ -32,36 +32,80 @@ def relation(premise: int, claim: int) -> int:
 
 
 FOLLOW_QUESTIONS = (
-    "Does it follow from the text that {c}?", "Does the text prove this claim? {C}", "Must this be true? {C}",
-    "Can we be sure of the following? {C}", "Claim: {C} Is it supported by the text?", "Is this guaranteed by what is said: {c}?",
-    "Reading only the text, is it certain that {c}?", "Is the statement a safe conclusion? {C}",
-)  # fmt: skip
+    "Does it follow from the text that {c}?",
+    "Does the text prove this claim? {C}",
+    "Must this be true? {C}",
+    "Can we be sure of the following? {C}",
+    "Claim: {C} Is it supported by the text?",
+    "Is this guaranteed by what is said: {c}?",
+    "Reading only the text, is it certain that {c}?",
+    "Is the statement a safe conclusion? {C}",
+)
 TRUE_QUESTIONS = (
-    "Is it true that {c}?", "{C} Right?", "True or not: {C}", "According to the text: {C} Correct?", "Is this so: {c}?",
-    "Statement: {C} Is the statement right?", "{C} Is that what the text says or implies?", "Would it be correct to say that {c}?",
-)  # fmt: skip
+    "Is it true that {c}?",
+    "{C} Right?",
+    "True or not: {C}",
+    "According to the text: {C} Correct?",
+    "Is this so: {c}?",
+    "Statement: {C} Is the statement right?",
+    "{C} Is that what the text says or implies?",
+    "Would it be correct to say that {c}?",
+)
 AGAINST_QUESTIONS = (
-    "Does the text contradict this? {C}", "Is this claim ruled out by the text? {C}", "Is it impossible that {c}?",
-    "Does the text show the following to be false? {C}", "Is there a conflict between the text and the claim that {c}?",
-    "Must this be false? {C}", "Claim: {C} Is it refuted?", "Would the text be wrong if this were true? {C}",
-)  # fmt: skip
+    "Does the text contradict this? {C}",
+    "Is this claim ruled out by the text? {C}",
+    "Is it impossible that {c}?",
+    "Does the text show the following to be false? {C}",
+    "Is there a conflict between the text and the claim that {c}?",
+    "Must this be false? {C}",
+    "Claim: {C} Is it refuted?",
+    "Would the text be wrong if this were true? {C}",
+)
 PAIRED = (
-    "Premise: {p}\nHypothesis: {C}", "Text: {p}\nClaim: {C}", "1: {p}\n2: {C}", "{p}\n---\n{C}", "A says: {p}\nB says: {C}",
-    "Source: {p}\nSummary: {C}", "Given: {p}\nConclusion: {C}", "Report: {p}\nHeadline: {C}",
-)  # fmt: skip
-PAIRED_KEYS = (("premise", "hypothesis"), ("source", "summary"), ("text", "claim"), ("first", "second"), ("facts", "conclusion"))
+    "Premise: {p}\nHypothesis: {C}",
+    "Text: {p}\nClaim: {C}",
+    "1: {p}\n2: {C}",
+    "{p}\n---\n{C}",
+    "A says: {p}\nB says: {C}",
+    "Source: {p}\nSummary: {C}",
+    "Given: {p}\nConclusion: {C}",
+    "Report: {p}\nHeadline: {C}",
+)
+PAIRED_KEYS = (
+    ("premise", "hypothesis"),
+    ("source", "summary"),
+    ("text", "claim"),
+    ("first", "second"),
+    ("facts", "conclusion"),
+)
 RELATION_QUESTIONS = (
-    "What is the relation of the claim to the text?", "How does the second statement relate to the first?", "Judge the claim.",
-    "Does the first statement support the second?", "Given the first, what about the second?", "Check the claim against the text.",
-    "What can be said about the claim?", "Is it so?",
-)  # fmt: skip
+    "What is the relation of the claim to the text?",
+    "How does the second statement relate to the first?",
+    "Judge the claim.",
+    "Does the first statement support the second?",
+    "Given the first, what about the second?",
+    "Check the claim against the text.",
+    "What can be said about the claim?",
+    "Is it so?",
+)
 PAIR_QUESTIONS = {
-    FOLLOWS: ("Does the second follow from the first?", "Is the second statement a sure consequence of the first?",
-              "If the first is true, must the second be true as well?", "Is the second one backed by the first?",
-              "Does the first prove the second?", "Is the second just a consequence of the first?"),
-    CONTRADICTED: ("Do the two contradict each other?", "Is there a contradiction?", "Can both not be true at the same time?",
-                   "If the first is true, must the second be false?", "Does the first rule out the second?", "Do they clash?"),
-}  # fmt: skip
+    FOLLOWS: (
+        "Does the second follow from the first?",
+        "Is the second statement a sure consequence of the first?",
+        "If the first is true, must the second be true as well?",
+        "Is the second one backed by the first?",
+        "Does the first prove the second?",
+        "Is the second just a consequence of the first?",
+    ),
+    CONTRADICTED: (
+        "Do the two contradict each other?",
+        "Is there a contradiction?",
+        "Can both not be true at the same time?",
+        "If the first is true, must the second be false?",
+        "Does the first rule out the second?",
+        "Do they clash?",
+    ),
+}
 
 
 def inner(claim: str) -> str:
@@ -71,7 +115,10 @@ def inner(claim: str) -> str:
     return (first.lower() if small else first) + (" " + rest if rest else "")
 
 
-LOWERED = frozenset("all no none some not at exactly only every everyone nobody the there it most both neither either one if in a an on after before more fewer somebody as her his their".split())
+LOWERED = frozenset(
+    "all no none some not at exactly only every everyone nobody the there it most both neither either one if in a an "
+    "on after before more fewer somebody as her his their".split()
+)
 
 
 def asked(r: random.Random, make: Callable[[int], Pair]) -> Example:
@@ -82,7 +129,9 @@ def asked(r: random.Random, make: Callable[[int], Pair]) -> Example:
         premise, claim = make(wanted)
         if coin(r):
             return known(r, paired(r, premise, claim), r.choice(RELATION_QUESTIONS), wanted)
-        question = f"{claim} " + r.choice(("True, false or unknown?", "What does the text say about this?", "Is that so?", "Judge."))
+        question = f"{claim} " + r.choice(
+            ("True, false or unknown?", "What does the text say about this?", "Is that so?", "Judge.")
+        )
         return known(r, spoken(r, premise), question, wanted)
     truth = coin(r)
     if kind < 0.58:

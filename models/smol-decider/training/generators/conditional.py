@@ -44,7 +44,9 @@ def rule_in_question(r: random.Random) -> Example:
     if coin(r, 0.4):
         return answer(r, state, bare_question(r, law.said), truth)
     sentence, question = headed(r, domain, law), r.choice(domain.questions)
-    return answer(r, state, r.choice((f"{sentence} {question}", f"{question} {sentence}", f"{sentence}\n{question}")), truth)
+    return answer(
+        r, state, r.choice((f"{sentence} {question}", f"{question} {sentence}", f"{sentence}\n{question}")), truth
+    )
 
 
 @generator(3)
@@ -106,10 +108,15 @@ def single(r: random.Random, domain: Domain, field: int, truth: bool) -> tuple[s
 
 
 OUTCOMES = (
-    ("approve", "ask_manager", "reject", "park"), ("lane 1", "lane 2", "lane 3", "lane 4"), ("accept", "review", "decline", "wait"),
-    ("green", "amber", "red", "grey"), ("A", "B", "C", "D"), ("continue", "notify", "stop", "log_only"),
-    ("standard", "priority", "special", "manual"), ("tier_1", "tier_2", "tier_3", "tier_4"),
-)  # fmt: skip
+    ("approve", "ask_manager", "reject", "park"),
+    ("lane 1", "lane 2", "lane 3", "lane 4"),
+    ("accept", "review", "decline", "wait"),
+    ("green", "amber", "red", "grey"),
+    ("A", "B", "C", "D"),
+    ("continue", "notify", "stop", "log_only"),
+    ("standard", "priority", "special", "manual"),
+    ("tier_1", "tier_2", "tier_3", "tier_4"),
+)
 
 
 @generator(3)
@@ -132,14 +139,24 @@ def decision_list(r: random.Random) -> Example:
     lines = "\n".join(f"{number}. {capital(step)}" for number, step in enumerate(steps, 1))
     text = r.choice((chain + last, f"{lines}\n{len(steps) + 1}. Otherwise {names[-1]}\n(the first match counts)"))
     question = r.choice(
-        ("Which outcome follows from the rules?", "Apply the rules.", "What is the result?", "Choose the right outcome.",
-         "Go through the steps in order. Where does it end?", "Which branch is taken?", "Decide.", "What must be done?")
-    )  # fmt: skip
+        (
+            "Which outcome follows from the rules?",
+            "Apply the rules.",
+            "What is the result?",
+            "Choose the right outcome.",
+            "Go through the steps in order. Where does it end?",
+            "Which branch is taken?",
+            "Decide.",
+            "What must be done?",
+        )
+    )
     known, wrong = facts(r, domain, case), [name for name in names if name != names[fires]]
     if coin(r, 0.25) and len(names) < len(words):
         wrong.append(next(name for name in words if name not in names))
     if coin(r):
-        return pick(r, record(r, known), f"{question}\n{text}" if coin(r) else f"Rules: {text}. {question}", names[fires], wrong)
+        return pick(
+            r, record(r, known), f"{question}\n{text}" if coin(r) else f"Rules: {text}. {question}", names[fires], wrong
+        )
     return pick(r, f"{text}\n\n{prose(r, known)}", question, names[fires], wrong)
 
 
@@ -156,11 +173,20 @@ def rules_as_options(r: random.Random) -> Example:
         field = domain.fields[(place + number) % len(domain.fields)]
         drawn, value = condition(r, field, number == right)
         case[drawn.key] = value
-        options[names[number]] = r.choice(("when {}", "applies if {}", "choose this if {}", "{}", "for cases in which {}")).format(drawn.said)
+        options[names[number]] = r.choice(
+            ("when {}", "applies if {}", "choose this if {}", "{}", "for cases in which {}")
+        ).format(drawn.said)
     question = r.choice(
-        ("Which option's condition is met?", "Which of these applies?", "Choose the option whose condition holds.",
-         "Select the action.", "What should the system do?", "Which path does the case take?", "Exactly one applies. Which?")
-    )  # fmt: skip
+        (
+            "Which option's condition is met?",
+            "Which of these applies?",
+            "Choose the option whose condition holds.",
+            "Select the action.",
+            "What should the system do?",
+            "Which path does the case take?",
+            "Exactly one applies. Which?",
+        )
+    )
     return pick_described(r, record(r, facts(r, domain, case, 1)), question, names[right], options)
 
 
@@ -174,12 +200,24 @@ def unmet_condition(r: random.Random) -> Example:
     case = {key: value for key, _, value in rows}
     said = [text for _, text, _ in rows]
     question = r.choice(
-        ("Which condition is not met?", "Which requirement fails?", "Which of these is untrue here?", "What stands in the way?",
-         "Find the requirement that is violated.", "Exactly one statement is false. Which?")
+        (
+            "Which condition is not met?",
+            "Which requirement fails?",
+            "Which of these is untrue here?",
+            "What stands in the way?",
+            "Find the requirement that is violated.",
+            "Exactly one statement is false. Which?",
+        )
         if failing
-        else ("Which condition is met?", "Which of these is true here?", "Only one statement holds. Which?",
-              "Find the requirement that is fulfilled.", "Which statement fits the record?", "Which one is right?")
-    )  # fmt: skip
+        else (
+            "Which condition is met?",
+            "Which of these is true here?",
+            "Only one statement holds. Which?",
+            "Find the requirement that is fulfilled.",
+            "Which statement fits the record?",
+            "Which one is right?",
+        )
+    )
     return pick(r, record(r, facts(r, domain, case, 1)), question, said[odd], said[:odd] + said[odd + 1 :])
 
 
@@ -193,18 +231,35 @@ def matching_case(r: random.Random) -> Example:
         other = {key: filler(r, field) for field in domain.fields for key in [field.key] if key in good}
         if not law.holds(other):
             cases.append(other)
-    names = r.choice((["A", "B", "C", "D"], ["case 1", "case 2", "case 3", "case 4"], r.sample(["Ines", "Kim", "Omar", "Zoe", "Ravi"], 4)))
+    names = r.choice(
+        (
+            ["A", "B", "C", "D"],
+            ["case 1", "case 2", "case 3", "case 4"],
+            r.sample(["Ines", "Kim", "Omar", "Zoe", "Ravi"], 4),
+        )
+    )
     order = shuffled(r, list(range(size)))
-    texts = {names[place]: [fact(field, cases[index][field.key]) for field in domain.fields if field.key in good] for place, index in enumerate(order)}
+    texts = {
+        names[place]: [fact(field, cases[index][field.key]) for field in domain.fields if field.key in good]
+        for place, index in enumerate(order)
+    }
     right = names[order.index(0)]
     if coin(r):
         state: JSON = {name: {known.key: known.value for known in texts[name]} for name in texts}
     else:
-        state = "\n".join(f"{name}: {listed([known.sentence for known in known_facts])}." for name, known_facts in texts.items())
+        state = "\n".join(
+            f"{name}: {listed([known.sentence for known in known_facts])}." for name, known_facts in texts.items()
+        )
     question = r.choice(
-        ("For which of them does this hold: {}?", "Who or what fulfils the condition '{}'?", "Find the one for which {}.",
-         "Only one meets the requirement: {}. Which?", "Select where it is true that {}.", "Which entry matches: {}?")
-    ).format(law.said)  # fmt: skip
+        (
+            "For which of them does this hold: {}?",
+            "Who or what fulfils the condition '{}'?",
+            "Find the one for which {}.",
+            "Only one meets the requirement: {}. Which?",
+            "Select where it is true that {}.",
+            "Which entry matches: {}?",
+        )
+    ).format(law.said)
     return pick(r, state, question, right, [name for name in texts if name != right])
 
 
@@ -226,17 +281,36 @@ def quota(r: random.Random) -> Example:
         )
     )
     sentence = r.choice(
-        ("The {p} is limited to {n} {t}; {u} are taken.", "{u} of {n} {t} in use ({p}).", "At most {n} {t} per {p}. So far: {u}.",
-         "limit={n} used={u} unit='{t}' scope={p}", "This {p} allows {n} {t}. We already count {u}.",
-         "Per {p} no more than {n} {t} are possible, and {u} have gone.")
-    ).format(p=place, n=limit, t=thing, u=used)  # fmt: skip
+        (
+            "The {p} is limited to {n} {t}; {u} are taken.",
+            "{u} of {n} {t} in use ({p}).",
+            "At most {n} {t} per {p}. So far: {u}.",
+            "limit={n} used={u} unit='{t}' scope={p}",
+            "This {p} allows {n} {t}. We already count {u}.",
+            "Per {p} no more than {n} {t} are possible, and {u} have gone.",
+        )
+    ).format(p=place, n=limit, t=thing, u=used)
     state: JSON = {"scope": place, "unit": thing, "limit": limit, "used": used} if coin(r, 0.35) else sentence
     if coin(r):
         return answer(r, state, ask, truth)
-    return answer(r, state, r.choice(("Is the limit reached?", "Is it full?", "Must the next one be turned away?", "Is the quota used up?")), not truth)
+    return answer(
+        r,
+        state,
+        r.choice(
+            ("Is the limit reached?", "Is it full?", "Must the next one be turned away?", "Is the quota used up?")
+        ),
+        not truth,
+    )
 
 
 GENERATORS: tuple[Generator, ...] = (
-    rule_in_question, rule_in_state, rule_abroad, rule_violated, decision_list, rules_as_options, unmet_condition,
-    matching_case, quota,
-)  # fmt: skip
+    rule_in_question,
+    rule_in_state,
+    rule_abroad,
+    rule_violated,
+    decision_list,
+    rules_as_options,
+    unmet_condition,
+    matching_case,
+    quota,
+)

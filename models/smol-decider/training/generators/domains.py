@@ -77,7 +77,11 @@ DOMAINS: tuple[Domain, ...] = (
     Domain(
         "expenses",
         "the expense is paid back without asking a manager",
-        ("Is it paid back without asking a manager?", "Can it be reimbursed right away?", "Does it pass without a manager?"),
+        (
+            "Is it paid back without asking a manager?",
+            "Can it be reimbursed right away?",
+            "Does it pass without a manager?",
+        ),
         (
             Number("amount", "the amount", "$", 5, 800),
             Kind("category", "the category", ("travel", "meals", "software", "training", "gifts")),
@@ -208,7 +212,11 @@ DOMAINS: tuple[Domain, ...] = (
     Domain(
         "parcel",
         "the parcel is left at the door",
-        ("Is the parcel left at the door?", "Will the courier leave it at the door?", "Does the parcel stay at the door?"),
+        (
+            "Is the parcel left at the door?",
+            "Will the courier leave it at the door?",
+            "Does the parcel stay at the door?",
+        ),
         (
             Flag("permission", "the recipient has allowed it", "the recipient has not allowed it"),
             Number("value", "the declared value", "$", 5, 900),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import attrs
 
 from ..examples import Example
+
+Data = TypeVar("Data")
 
 
 @attrs.frozen(kw_only=True)
@@ -36,3 +40,8 @@ def generator(weight: float = 1.0) -> Callable[[Callable[[random.Random], Exampl
         return Generator(name=draw.__name__, weight=weight, draw=draw)
 
     return make
+
+
+def bound(draw: Callable[[Data, random.Random], Example], data: Data, weight: float = 1.0) -> Generator:
+    """A generator that draws from data, named for its function."""
+    return Generator(name=draw.__name__, weight=weight, draw=partial(draw, data))

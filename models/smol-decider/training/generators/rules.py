@@ -1,4 +1,4 @@
-"""Rules over a case: conditions on its fields, joined by and, or, unless, at least two of. Each can be said and judged."""
+"""Rules over a case: conditions on its fields, joined by and, or, unless, two of. Each can be said and judged."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
+
 from tiebreak.questions import JSON
 
 from .drawing import coin, listed
@@ -163,9 +164,9 @@ def number_condition(r: random.Random, field: Number, truth: bool, language: str
 def condition(r: random.Random, field: Field, truth: bool, language: str = "en") -> tuple[Condition, JSON]:
     """A condition on the field and a value of the case, such that the condition has the given truth."""
     if isinstance(field, Flag):
-        value = coin(r)
-        wanted = value == truth
-        return Condition(field.key, field.true if wanted else field.false, "is", wanted), value
+        is_so = coin(r)
+        wanted = is_so == truth
+        return Condition(field.key, field.true if wanted else field.false, "is", wanted), is_so
     if isinstance(field, Number):
         return number_condition(r, field, truth, language)
     value = r.choice(field.values)
@@ -175,7 +176,7 @@ def condition(r: random.Random, field: Field, truth: bool, language: str = "en")
         pair = [value, r.choice(rest)] if truth else r.sample(rest, 2)
         r.shuffle(pair)
         said = r.choice(COMPARED[language]["in"]).format(*pair)
-        return Condition(field.key, f"{field.noun} {said}", "in", pair), value
+        return Condition(field.key, f"{field.noun} {said}", "in", tuple(pair)), value
     named = value if (relation == "is") == truth else r.choice(rest)
     said = r.choice(COMPARED[language][relation]).format(named)
     return Condition(field.key, f"{field.noun} {said}", relation, named), value
@@ -233,23 +234,40 @@ JOINED: tuple[tuple[int, Test, dict[str, tuple[str, ...]]], ...] = (
         2,
         lambda a, b: a and not b,
         {
-            "en": ("{a}, unless {b}", "{a}, except when {b}", "{a}, but never if {b}", "{a} and it is not the case that {b}"),
+            "en": (
+                "{a}, unless {b}",
+                "{a}, except when {b}",
+                "{a}, but never if {b}",
+                "{a} and it is not the case that {b}",
+            ),
             "de": ("{a}, außer in diesem Fall: {b}", "{a} und nicht gilt: {b}"),
             "fr": ("{a}, sauf dans ce cas : {b}",),
             "es": ("{a}, salvo en este caso: {b}",),
         },
     ),
-    (2, lambda a, b: not a and not b, {"en": ("neither of these holds: {a}; {b}", "none of the following is true: {a}; {b}")}),
+    (
+        2,
+        lambda a, b: not a and not b,
+        {"en": ("neither of these holds: {a}; {b}", "none of the following is true: {a}; {b}")},
+    ),
     (2, lambda a, b: a != b, {"en": ("exactly one of these holds: {a}; {b}",)}),
     (3, lambda a, b, c: a and b and c, {"en": ("{a}, {b}, and {c}", "all three hold: (1) {a}; (2) {b}; (3) {c}")}),
     (3, lambda a, b, c: a or b or c, {"en": ("{a}, {b}, or {c}", "any of these holds: (1) {a}; (2) {b}; (3) {c}")}),
-    (3, lambda a, b, c: a and (b or c), {"en": ("{a} and at least one of these holds: {b}; {c}", "{a} and, besides, ({b} or {c})")}),
+    (
+        3,
+        lambda a, b, c: a and (b or c),
+        {"en": ("{a} and at least one of these holds: {b}; {c}", "{a} and, besides, ({b} or {c})")},
+    ),
     (3, lambda a, b, c: (a and b) or c, {"en": ("({a} and {b}) or {c}", "{c}; or both {a} and {b}")}),
     (3, lambda a, b, c: a and b and not c, {"en": ("{a} and {b}, unless {c}", "{a} and {b}; not, however, if {c}")}),
     (3, lambda a, b, c: (a or b) and not c, {"en": ("one of these holds: {a}; {b}; and it is not so that {c}",)}),
-    (3, lambda a, b, c: a + b + c >= 2, {"en": ("at least two of these three hold: {a}; {b}; {c}", "two or more are true of: {a} / {b} / {c}")}),
+    (
+        3,
+        lambda a, b, c: a + b + c >= 2,
+        {"en": ("at least two of these three hold: {a}; {b}; {c}", "two or more are true of: {a} / {b} / {c}")},
+    ),
     (3, lambda a, b, c: a and not (b and c), {"en": ("{a}, except when both {b} and {c}",)}),
-)  # fmt: skip
+)
 
 
 @attrs.frozen

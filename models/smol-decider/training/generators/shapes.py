@@ -12,12 +12,22 @@ from ..examples import Example, choice, score, yes_no
 UNNAMED = "unnamed"  # the family is the generator's name, which the generator adds
 
 AFFIRMED = (
-    ("no", "yes"), ("false", "true"), ("No", "Yes"), ("incorrect", "correct"), ("it is not so", "it is so"),
-    ("denied", "confirmed"), ("negative", "affirmative"),
-)  # fmt: skip
-KNOWN = (("yes", "no", "unknown"), ("true", "false", "cannot be known"), ("entailment", "contradiction", "neutral"),
-         ("it follows", "it is contradicted", "it is left open"), ("certainly", "certainly not", "perhaps"),
-         ("confirmed", "refuted", "not stated"))  # fmt: skip
+    ("no", "yes"),
+    ("false", "true"),
+    ("No", "Yes"),
+    ("incorrect", "correct"),
+    ("it is not so", "it is so"),
+    ("denied", "confirmed"),
+    ("negative", "affirmative"),
+)
+KNOWN = (
+    ("yes", "no", "unknown"),
+    ("true", "false", "cannot be known"),
+    ("entailment", "contradiction", "neutral"),
+    ("it follows", "it is contradicted", "it is left open"),
+    ("certainly", "certainly not", "perhaps"),
+    ("confirmed", "refuted", "not stated"),
+)
 KNOWN_MEANS = ("must be true if the text is true", "must be false if the text is true", "the text leaves it open")
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from .drawing import capital, clock, coin, day, shuffled, some, spelled
-from .words import CITIES, COLOURS, COMPANIES, DAYS, MAIL_DOMAINS, NAMES, PRODUCTS, SURNAMES
-
 from tiebreak.questions import JSON
 
+from .drawing import capital, clock, coin, day, shuffled, some
+from .words import CITIES, COLOURS, COMPANIES, DAYS, MAIL_DOMAINS, NAMES, PRODUCTS, SURNAMES
+
+SUBJECT_LINES = ("question", "my case", "info", "please read")
 TEXT_KEYS = ("text", "message", "body", "content", "note", "comment", "description", "ticket", "entry", "transcript")
 
 
@@ -146,7 +147,7 @@ def mail(r: random.Random, text: str) -> str:
     name = r.choice(NAMES)
     head = r.choice(
         (
-            f"From: {name.lower()}@{r.choice(MAIL_DOMAINS)}\nSubject: {r.choice(('question', 'my case', 'info', 'please read'))}\n\n",
+            f"From: {name.lower()}@{r.choice(MAIL_DOMAINS)}\nSubject: {r.choice(SUBJECT_LINES)}\n\n",
             "Hello,\n\n",
             "Dear team,\n",
             f"Hi {r.choice(NAMES)},\n\n",
@@ -156,13 +157,25 @@ def mail(r: random.Random, text: str) -> str:
             "Hola,\n\n",
         )
     )
-    tail = r.choice((f"\n\nBest regards\n{name}", f"\n{name} {r.choice(SURNAMES)}", "\n\nThanks!", "", "\n\nSent from my phone"))
+    tail = r.choice(
+        (f"\n\nBest regards\n{name}", f"\n{name} {r.choice(SURNAMES)}", "\n\nThanks!", "", "\n\nSent from my phone")
+    )
     return head + text + tail
 
 
 LAYOUTS: tuple[Callable[[random.Random, Sequence[Fact]], JSON], ...] = (
-    as_json, as_json, as_json, as_form, as_log, as_table, as_prose, as_prose, as_notes, as_chat, as_mail,
-)  # fmt: skip
+    as_json,
+    as_json,
+    as_json,
+    as_form,
+    as_log,
+    as_table,
+    as_prose,
+    as_prose,
+    as_notes,
+    as_chat,
+    as_mail,
+)
 
 
 def record(r: random.Random, facts: Sequence[Fact], most_noise: int = 3) -> JSON:
@@ -177,10 +190,17 @@ def prose(r: random.Random, facts: Sequence[Fact], most_noise: int = 1) -> str:
 
 
 ASIDES = (
-    "It is {day} today.", "I live in {city}.", "{name} told me to write.", "Greetings from {city}.",
-    "By the way, I like your new logo.", "Hope you are well.", "{name} sends regards.", "See you at {company} some day.",
-    "Sorry for my English.", "The coffee here is good.",
-)  # fmt: skip
+    "It is {day} today.",
+    "I live in {city}.",
+    "{name} told me to write.",
+    "Greetings from {city}.",
+    "This is my second message.",
+    "Hope you are well.",
+    "{name} sends regards.",
+    "See you at {company} some day.",
+    "Sorry for my English.",
+    "This got longer than I wanted.",
+)
 
 
 def aside(r: random.Random) -> str:
@@ -197,7 +217,10 @@ def framed(r: random.Random, text: str) -> JSON:
     if kind < 0.55:
         return {r.choice(TEXT_KEYS): text}
     if kind < 0.67:
-        fields = {r.choice(TEXT_KEYS): text, **{fact.key: fact.value for fact in some(r, [noise(r) for _ in range(3)], 1, 3)}}
+        fields = {
+            r.choice(TEXT_KEYS): text,
+            **{fact.key: fact.value for fact in some(r, [noise(r) for _ in range(3)], 1, 3)},
+        }
         return dict(shuffled(r, list(fields.items())))
     if kind < 0.77:
         return mail(r, text)
