@@ -21,14 +21,40 @@ MakeGguf = Callable[..., bytes]
 @pytest.fixture(scope="session")
 def http_stub() -> ModuleType:
     """The module of the stub engine and its server."""
-    path = Path(__file__).parent / "stubs" / "http_stub.py"
-    spec = importlib.util.spec_from_file_location("http_stub", path)
+    return _stub("http_stub")
+
+
+def _stub(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "stubs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["http_stub"] = module  # so that what it defines can be pickled and looked up
+    sys.modules[name] = module  # so that what it defines can be pickled and looked up
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def browser_driver() -> Iterator[tuple[ModuleType, Any]]:
+    """The module of the browser, and its driver, running."""
+    module = _stub("browser")
+    with module.driver() as wire:
+        yield module, wire
+
+
+@pytest.fixture
+def browser(browser_driver: tuple[ModuleType, Any]) -> Iterator[Callable[..., Any]]:
+    """Opens tabs of so many pixels, light or dark, and closes them."""
+    module, wire = browser_driver
+    opened: list[Any] = []
+
+    def start(width: int = 1280, dark: bool = False) -> Any:
+        opened.append(module.Browser(wire, width, dark))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
 
 
 @pytest.fixture

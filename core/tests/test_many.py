@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+import attrs
 import pytest
 
 from tiebreak import Decider, Decision, InvalidRequest, Question, Request, choice
@@ -65,7 +67,7 @@ def test_one_bad_row_does_not_stop_the_others(decider: Make) -> None:
         next(made.decide_many(mixed, on_error="ignore"))  # type: ignore[arg-type]
 
 
-def test_rows_are_read_no_further_than_a_window_ahead(decider: Make, http_stub: ModuleType) -> None:
+def test_rows_are_read_no_further_than_two_windows_ahead(decider: Make, http_stub: ModuleType) -> None:
     read = 0
 
     def counted() -> Iterator[tuple[str, dict[str, Question]]]:
@@ -75,11 +77,59 @@ def test_rows_are_read_no_further_than_a_window_ahead(decider: Make, http_stub: 
             yield row
 
     results = decider().decide_many(counted())
-    for _ in range(10):
+    for _ in range(256):
         next(results)
-    assert read == 256
+    assert read == 512
     results.close()  # type: ignore[attr-defined]
-    assert read == 256
+    assert read == 512
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_what_is_asked_again_is_asked_once(how: str, decider: Make, stub: Any) -> None:
+    made = decider()
+    count = 2_000  # further apart than a window: the 21 different requests are remembered
+
+    async def gather() -> list[Any]:
+        return [decision async for decision in made.adecide_many(rows(count))]
+
+    found = list(made.decide_many(rows(count))) if how == "sync" else asyncio.run(gather())
+    assert len(found) == count
+    assert sum(path == "/answer" for path, *_ in stub.seen) == 21
+    assert found[0] is found[21]
+
+
+def test_what_failed_is_asked_again(decider: Make, stub: Any) -> None:
+    failures = iter([True, False])
+
+    def fault(handler: Any) -> bool:
+        if handler.path != "/answer" or not next(failures, False):
+            return False
+        handler.send(500, {"error": "once"})
+        return True
+
+    stub.fault = fault
+    same = [("s", QUESTIONS[0])] * 1000
+    kinds = [type(result).__name__ for result in decider(places=1).decide_many(same, on_error="return")]
+    assert kinds == ["EngineError"] * 512 + ["Decision"] * 488, "those that waited for it share its fate"
+
+
+def test_equal_values_of_different_types_are_different_requests(decider: Make, stub: Any) -> None:
+    states: list[Any] = [{"a": 1}, {"a": True}, {"a": 1.0}, {"a": "1"}, '{"a": 1}', {"a": 1, "b": 2}, {"b": 2, "a": 1}]
+    list(decider().decide_many((state, QUESTIONS[0]) for state in states))
+    assert sum(path == "/answer" for path, *_ in stub.seen) == len(states)
+
+
+def test_an_engine_that_says_late_how_much_it_takes_is_kept_as_busy_as_that(decider: Make, stub: Any) -> None:
+    made = decider(places=1)
+    made.session.engine.capabilities = attrs.evolve(made.session.engine.capabilities, concurrency=3)
+
+    def fault(handler: Any) -> bool:
+        time.sleep(0.05 if handler.path == "/answer" else 0)
+        return False
+
+    stub.fault = fault
+    list(made.decide_many((str(number), QUESTIONS[0]) for number in range(12)))
+    assert stub.busiest == made.session.opened.admission.places == 3
 
 
 def plan(question: str) -> Plan:
@@ -102,6 +152,14 @@ def test_a_working_set_that_does_not_fit_is_named_once_with_its_figures() -> Non
     assert "2 prefixes of about 60.0 MiB take turns, 120 MiB together, in a cache of 64 MiB" in str(said[2])
     assert "cache_bytes to at least 138412032" in str(said[2])
     assert (ledger.hits, ledger.misses) == (0, 6)
+
+
+def test_the_size_of_what_is_there_will_do_and_the_advice_is_in_the_options_unit() -> None:
+    ledger = Ledger(Budget(bytes=64 << 20, entries=32, option="cache_mib", unit=1 << 20))
+    report = CacheReport(status="miss", entries=1, resident_bytes=60 << 20)
+    said = [ledger.note(plan(q), report) for q in "aba"]
+    assert "2 prefixes of about 60.0 MiB" in str(said[2])
+    assert "cache_mib to at least 132," in str(said[2])
 
 
 def test_too_many_entries_are_named() -> None:

@@ -16,7 +16,7 @@ import pytest
 from tiebreak import _fetch, _store, models, references
 from tiebreak.errors import InvalidRequest, ModelUnavailable
 from tiebreak.models import Model, ModelInfo, resolve
-from tiebreak.references import FileReference, HubReference, NamedReference, WheelReference, parse
+from tiebreak.references import FileReference, HubReference, NamedReference, RepositoryReference, WheelReference, parse
 
 MakeGguf = Callable[..., bytes]
 
@@ -57,11 +57,13 @@ def info(**changes: Any) -> ModelInfo:
             "hf:o/r.v1/sub/m.gguf@refs/pr/1",
             HubReference(repository="o/r.v1", file="sub/m.gguf", revision="refs/pr/1"),
         ),
+        ("hf:o/r", RepositoryReference(repository="o/r", revision=None)),
+        ("hf:o/r@v1", RepositoryReference(repository="o/r", revision="v1")),
     ],
 )
 def test_references_are_parsed(text: str, parsed: references.Reference) -> None:
     assert parse(text) == parsed
-    if isinstance(parsed, WheelReference | HubReference):
+    if isinstance(parsed, WheelReference | HubReference | RepositoryReference):
         assert str(parsed) == text
 
 
@@ -304,6 +306,32 @@ def test_a_hub_file_is_checked_like_any_other(tiny: Path, make_gguf: MakeGguf, m
     tiny.write_bytes(make_gguf() + bytes(64))
     with pytest.raises(ModelUnavailable, match="too long"):
         resolve("hf:o/r/sub/tiny.gguf")
+
+
+def test_a_whole_repository_is_a_folder_for_those_who_read_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hub:
+        """Stands in for huggingface_hub."""
+
+        @staticmethod
+        def snapshot_download(*, repo_id: str, revision: str | None, allow_patterns: list[str]) -> str:
+            assert (repo_id, revision) == ("o/r", "v1")
+            assert "*.safetensors" in allow_patterns
+            assert not any("bin" in pattern or "py" in pattern for pattern in allow_patterns)
+            return str(tmp_path)
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", Hub)
+    with pytest.raises(InvalidRequest, match="which file of the repository"):
+        resolve("hf:o/r@v1")
+    with pytest.raises(ModelUnavailable, match=r"has no config\.json"):
+        resolve("hf:o/r@v1", formats=("folder",))
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_text("{}")
+    found = resolve("hf:o/r@v1", formats=("folder",))
+    assert found.path == tmp_path
+    assert found.header is None
+    assert len(found.sha256 or "") == 64
 
 
 def test_importing_models_loads_nothing_heavy() -> None:

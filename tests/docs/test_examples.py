@@ -117,7 +117,7 @@ def test_examples(
         if block.language == "python":
             # Padded, so that a traceback names the line of the page.
             source = "\n" * block.line + block.text
-            exec(compile(source, str(block.page), "exec"), names)
+            exec(compile(source, str(block.page), "exec", dont_inherit=True), names)
             printed = capsys.readouterr().out
             compare(block, block.shown, printed)
         else:

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import attrs
+import click
 import pytest
 
 from tiebreak import errors, hookspecs
@@ -17,6 +18,7 @@ from tiebreak.cli.program import program
 from tiebreak.errors import TiebreakError
 from tiebreak.memory import MemoryLimits
 from tiebreak.registry import FIRST_PARTY, Registry
+from tiebreak_conformance.card import read, table
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -66,9 +68,17 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
         assert depth == 0 or path[depth - 1] in kind.__bases__, name
 
 
+def command(name: str) -> click.Command:
+    found = program.get_command(click.Context(program), name)
+    assert found is not None
+    return found
+
+
 def test_every_command_is_listed() -> None:
     listed = {name.split()[0] for name in first_names("cli.md")}
-    assert set(program.commands) <= listed
+    names = set(program.list_commands(click.Context(program)))
+    assert names, "none was looked at"
+    assert names <= listed
 
 
 def test_every_memory_limit_is_listed_with_its_default() -> None:
@@ -82,8 +92,8 @@ def test_every_memory_limit_is_listed_with_its_default() -> None:
 
 
 def test_every_flag_of_the_gateway_is_listed() -> None:
-    serve = program.commands["serve"]
-    shared = {option.name for option in program.commands["choose"].params}
+    serve, choose = command("serve"), command("choose")
+    shared = {option.name for option in choose.params}
     flags = {max(option.opts, key=len) for option in serve.params if option.name not in shared}
     assert flags <= set(re.findall(r"--[a-z-]+", page("gateway.md")))
 
@@ -130,3 +140,11 @@ def test_links_into_the_checkout_lead_somewhere(path: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if "://" not in target:
             assert (ROOT / target).exists(), f"{path} links to {target}"
+
+
+def test_the_table_of_report_cards_is_made_of_them() -> None:
+    cards = [card for plugin in sorted((ROOT / "plugins").iterdir()) for card in read(plugin)]
+    assert all(card.ok for card in cards), [f"{card.engine}, {card.wire}" for card in cards if not card.ok]
+    for where in (ROOT / "README.md", DOCS / "conformance-table.md"):
+        remedy = "run tiebreak cards plugins/* --into README.md --page docs/conformance-table.md"
+        assert table(cards) in where.read_text(encoding="utf-8"), f"{where.name} is out of date: {remedy}"

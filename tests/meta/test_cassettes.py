@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import httpx
 import pytest
+from pydantic import BaseModel, Field
 
 from tiebreak.errors import InvalidRequest
 from tiebreak_conformance import Cassette, Player, Recorder, Target, run
@@ -112,3 +115,74 @@ def test_what_is_no_cassette_is_refused(tmp_path: Path) -> None:
         Cassette.read(tmp_path / "none.jsonl")
     with pytest.raises(InvalidRequest, match="needs a cassette"):
         attrs.evolve(LIVE, wire="replay")
+
+
+class Read(BaseModel):
+    """What an engine reads of a reply."""
+
+    value: float = Field(alias="theValue")
+    note: str = "none"
+    took_ms: float = 0.0
+
+
+def served(bodies: Iterable[object], **more: Any) -> Recorder:
+    """A recorder of a server that says these things, one after another."""
+    said = iter(bodies)
+    return Recorder(httpx.MockTransport(lambda request: httpx.Response(200, json=next(said))), **more)
+
+
+def ask(mount: httpx.BaseTransport, body: object) -> Any:
+    return mount.handle_request(httpx.Request("POST", "http://127.0.0.1:1/ask", json=body)).json()
+
+
+def kept(recorder: Recorder, path: Path) -> tuple[Any, list[Any], Player]:
+    """What a recording became: the first line, the others, and a player of them."""
+    recorder.cassette({"engine": "x"}).write(path)
+    first, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return first, lines, Player(Cassette.read(path))
+
+
+def test_a_reply_is_reduced_to_what_is_read_before_the_engine_gets_it(tmp_path: Path) -> None:
+    recorder = served([{"theValue": 1, "unread": [1, 2]}, {"value": "no"}], reads={"/ask": Read})
+    assert ask(recorder, {"n": 1}) == {"theValue": 1.0}, "what the engine was given is what is kept"
+    assert ask(recorder, {"n": 2}) == {"value": "no"}, "a body of another shape stays as it is"
+    first, lines, player = kept(recorder, tmp_path / "reduced.jsonl")
+    assert first["cassette"]["left_out"]["replies_of"] == ["/ask"]
+    assert "unread" not in json.dumps(lines)
+    assert ask(player, {"n": 1}) == {"theValue": 1.0}
+
+
+def test_a_long_text_is_known_again_and_another_is_not(tmp_path: Path) -> None:
+    text, ids = "word " * 1000, list(range(1000))
+    recorder = served([{}, {}])
+    ask(recorder, {"text": text, "rows": [{"ids": ids}]})
+    _, (line,), player = kept(recorder, tmp_path / "long.jsonl")
+    assert len(json.dumps(line)) < 700
+    assert ask(player, {"text": text, "rows": [{"ids": ids}]}) == {}
+    with pytest.raises(CassetteMiss, match='"length": 4999'):
+        ask(player, {"text": text[:-1], "rows": [{"ids": ids}]})
+    with pytest.raises(CassetteMiss):
+        ask(player, {"text": text, "rows": [{"ids": [*ids[:-1], 0]}]})
+
+
+def test_what_requests_have_in_common_stands_in_the_first_line(tmp_path: Path) -> None:
+    bodies = [{"mode": "fast", "n": n} for n in range(5)] + [{"n": 5}, {"mode": "slow", "n": 6}, [1], "text"]
+    recorder = served({"n": n} for n in range(len(bodies)))
+    for body in bodies:
+        ask(recorder, body)
+    first, lines, player = kept(recorder, tmp_path / "usual.jsonl")
+    assert first["usual"]["POST /ask"]["request"] == {"mode": "fast"}
+    assert sum("mode" in json.dumps(line) for line in lines) == 2, "only where it is not the usual one"
+    assert [ask(player, body)["n"] for body in bodies] == list(range(len(bodies)))
+
+
+def test_replies_that_differ_in_times_only_are_kept_once(tmp_path: Path) -> None:
+    bodies = [{"a": 1, "inner": {"took_ms": n}} for n in range(3)]
+    recorder = served([*bodies, {"a": 2, "inner": {"took_ms": 0}}], clocks=("took_ms",))
+    for _ in range(3):
+        ask(recorder, {"n": 1})
+    first, lines, _ = kept(recorder, tmp_path / "once.jsonl")
+    assert len(lines) == 1 and first["cassette"]["left_out"]["times"] == ["took_ms"]
+    ask(recorder, {"n": 1})
+    _, _, player = kept(recorder, tmp_path / "twice.jsonl")
+    assert [ask(player, {"n": 1})["a"] for _ in range(4)] == [1, 1, 1, 2]

@@ -14,7 +14,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tiebreak.answers import Answer, CacheReport, Decision, Receipt, Timings
+    from tiebreak.answers import Answer, CacheReport, Decision, Receipt, StageReport, Timings
+    from tiebreak.calibration import Labelled, calibrate
+    from tiebreak.cascade import Cascade, Gate
     from tiebreak.decider import Decider
     from tiebreak.errors import (
         AuthError,
@@ -41,22 +43,29 @@ if TYPE_CHECKING:
     from tiebreak.shared import (
         acheck,
         achoose,
+        aclassify,
         adecide,
+        aextract,
         arate,
         check,
         choose,
+        classify,
         decide,
         default,
+        extract,
         memory_limits,
         rate,
         shutdown,
         use,
     )
+    from tiebreak.typed import Describe, Form, Judged, JudgedField, Levels, decision
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "answers": ("Answer", "CacheReport", "Decision", "Receipt", "Timings"),
+    "answers": ("Answer", "CacheReport", "Decision", "Receipt", "StageReport", "Timings"),
+    "calibration": ("Labelled", "calibrate"),
+    "cascade": ("Cascade", "Gate"),
     "decider": ("Decider",),
     "errors": (
         "AuthError",
@@ -83,17 +92,22 @@ _HOMES = {
     "shared": (
         "acheck",
         "achoose",
+        "aclassify",
         "adecide",
+        "aextract",
         "arate",
         "check",
         "choose",
+        "classify",
         "decide",
         "default",
+        "extract",
         "memory_limits",
         "rate",
         "shutdown",
         "use",
     ),
+    "typed": ("Describe", "Form", "Judged", "JudgedField", "Levels", "decision"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -102,17 +116,25 @@ __all__ = [
     "AuthError",
     "BadReply",
     "CacheReport",
+    "Cascade",
     "ContextOverflow",
     "Decider",
     "Decision",
     "DecisionWarning",
+    "Describe",
     "EngineDied",
     "EngineError",
     "EngineHung",
     "EngineOverloaded",
     "EngineStartError",
     "EngineUnavailable",
+    "Form",
+    "Gate",
     "InvalidRequest",
+    "Judged",
+    "JudgedField",
+    "Labelled",
+    "Levels",
     "MemoryRefused",
     "ModelUnavailable",
     "Option",
@@ -122,18 +144,25 @@ __all__ = [
     "Receipt",
     "Registry",
     "Request",
+    "StageReport",
     "TiebreakError",
     "Timings",
     "Unsupported",
     "acheck",
     "achoose",
+    "aclassify",
     "adecide",
+    "aextract",
     "arate",
+    "calibrate",
     "check",
     "choice",
     "choose",
+    "classify",
     "decide",
+    "decision",
     "default",
+    "extract",
     "hookimpl",
     "memory_limits",
     "rate",

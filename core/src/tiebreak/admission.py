@@ -101,18 +101,28 @@ class Admission:
             self._waiting.append(waiter)
             return waiter
 
+    def resize(self, places: int) -> None:
+        """Let more or fewer through from now on: some engines say only when they run how many they work on."""
+        with self._lock:
+            self._free += places - self.places
+            self.places = places
+            self._admit()
+
     def _leave(self) -> None:
         """Hand the place to the next that still waits, or free it."""
         with self._lock:
-            while self._waiting:
-                waiter = self._waiting.popleft()
-                waiter.admitted = True
-                try:
-                    waiter.wake()
-                except RuntimeError:  # its event loop is closed: nobody waits there any more
-                    continue
-                return
             self._free += 1
+            self._admit()
+
+    def _admit(self) -> None:
+        while self._free > 0 and self._waiting:
+            waiter = self._waiting.popleft()
+            waiter.admitted = True
+            try:
+                waiter.wake()
+            except RuntimeError:  # its event loop is closed: nobody waits there any more
+                continue
+            self._free -= 1
 
     def _withdraw(self, waiter: _Waiter) -> bool:
         """Leave the queue; False where a place was handed over in the meantime."""

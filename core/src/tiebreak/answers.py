@@ -9,7 +9,7 @@ import attrs
 
 from tiebreak.questions import Kind
 
-__all__ = ["Answer", "CacheReport", "Decision", "Receipt", "Timings"]
+__all__ = ["Answer", "CacheReport", "Decision", "Receipt", "StageReport", "Timings"]
 
 CacheScope = Literal["schema", "state", "none"]
 CacheStatus = Literal["hit", "miss", "fallback", "off", "unknown"]
@@ -180,22 +180,59 @@ class Receipt:
 
 
 @attrs.frozen(kw_only=True)
+class StageReport:
+    """What one stage of a cascade was asked, and what that took.
+
+    Attributes:
+        asked: names of the questions that it was asked.
+        settled: those whose answers were taken from it.
+        timings, cache, receipt: as in the decision that it gave.
+    """
+
+    asked: tuple[str, ...]
+    settled: tuple[str, ...]
+    timings: Timings
+    cache: CacheReport
+    receipt: Receipt
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON-able values."""
+        return {
+            "asked": list(self.asked),
+            "settled": list(self.settled),
+            "timings_ms": self.timings.as_dict(),
+            "cache": self.cache.as_dict(),
+            "receipt": self.receipt.as_dict(),
+        }
+
+
+@attrs.frozen(kw_only=True)
 class Decision:
-    """The answers to one request, with timings, cache report and receipt."""
+    """The answers to one request, with timings, cache report and receipt.
+
+    Attributes:
+        answers: question name -> answer, in the order asked.
+        timings, cache, receipt: where the time went, what was reused, and who answered.
+        stages: one report for each stage that a cascade asked; empty where one engine answered alone.
+    """
 
     answers: Mapping[str, Answer]
     timings: Timings
     cache: CacheReport
     receipt: Receipt
+    stages: tuple[StageReport, ...] = ()
 
     def __getitem__(self, name: str) -> Answer:
         return self.answers[name]
 
     def as_dict(self) -> dict[str, Any]:
         """The decision as JSON-able values, as `tiebreak --json` prints it."""
-        return {
+        out: dict[str, Any] = {
             "answers": {name: answer.as_dict() for name, answer in self.answers.items()},
             "timings_ms": self.timings.as_dict(),
             "cache": self.cache.as_dict(),
             "receipt": self.receipt.as_dict(),
         }
+        if self.stages:
+            out["stages"] = [stage.as_dict() for stage in self.stages]
+        return out

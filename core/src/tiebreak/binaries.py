@@ -1,9 +1,11 @@
-"""`find_binary`: where an engine's program is looked for, in one order for every plugin."""
+"""`find_binary`: where an engine's program is looked for, in one order for every plugin; `build`: which one it is."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import attrs
 
 from tiebreak.errors import EngineUnavailable
 
-__all__ = ["Binary", "Search", "find_binary"]
+__all__ = ["Binary", "Search", "build", "find_binary", "in_wheel"]
 
 
 @attrs.frozen(kw_only=True)
@@ -74,3 +76,23 @@ def find_binary(search: Search) -> Binary:
         remedy=f"Install one: pip install '{search.extra}'; or attach to a running server with url=.",
         engine=search.engine,
     )
+
+
+def in_wheel(package: str, program: str) -> Path | None:
+    """A program in the folder `_bin` of an installed top-level package, which is not imported; None where it is not."""
+    spec = importlib.util.find_spec(package)
+    for place in (spec and spec.submodule_search_locations) or ():
+        path = Path(place) / "_bin" / (f"{program}.exe" if sys.platform == "win32" else program)
+        if path.is_file():
+            return path
+    return None
+
+
+def build(binary: Binary, wheel: str) -> str:
+    """Which build a program without a version flag is: the wheel's version, or the start of the file's SHA-256."""
+    import hashlib
+    from importlib import metadata
+
+    if binary.source == wheel:
+        return f"{wheel} {metadata.version(wheel)}"
+    return f"sha256 {hashlib.sha256(binary.path.read_bytes()).hexdigest()[:12]}"

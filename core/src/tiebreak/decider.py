@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tiebreak.answers import Answer, Decision
+from tiebreak.answers import Decision
+from tiebreak.asking import Asking
 from tiebreak.engine import EngineInfo
 from tiebreak.errors import InvalidRequest, TiebreakError
 from tiebreak.many import OnError, Row, amany, many
 from tiebreak.names import unknown
-from tiebreak.questions import JSON, Question, Request, choice, score, yes_no
+from tiebreak.questions import JSON, Question, Request
 from tiebreak.registry import EXTENSIONS, Registry
-from tiebreak.settings import Settings
+from tiebreak.settings import Settings, check_calibration, check_urls
 from tiebreak.stages.cache import CachePolicy
 from tiebreak.stages.layout import Layout
 from tiebreak.stages.readout import Readout
 
 if TYPE_CHECKING:
+    from tiebreak.calibration.profile import Profile
     from tiebreak.models import Model
     from tiebreak.pool import Pool, Wanted
     from tiebreak.session import Explanation, Session
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Decider"]
 
 
-class Decider:
+class Decider(Asking):
     """Asks one engine with one model for decisions; starts it on the first question and shares it.
 
     Args:
@@ -41,8 +43,12 @@ class Decider:
         readout: readout by name, or a `Readout`.
         cache: cache policy by name (`prefix`, `off`), or a `CachePolicy`.
         url: attach to a running server instead of starting one.
+        urls: attach to several, which serve the same model: a request goes to the one that is likeliest to hold its
+            reusable prefix, and to another where that one is busy or fails.
         temperature: divisor of the log-probabilities, one number or a mapping of question kind to
             number; None takes what was fitted for the model in this layout, else 1.
+        calibration: a file that `tiebreak calibrate` made for this model, layout and readout, or a `Profile`; its
+            temperatures take the place of the model's own.
         registry: where plugins are found; for tests.
         pool: where open engines are shared; for tests.
         mount: replaces the wire by an httpx transport; for tests and recordings.
@@ -63,7 +69,9 @@ class Decider:
         readout: str | Readout | None = None,
         cache: str | CachePolicy | None = None,
         url: str | None = None,
+        urls: Sequence[str] | None = None,
         temperature: float | Mapping[str, float] | None = None,
+        calibration: str | os.PathLike[str] | Profile | None = None,
         registry: Registry | None = None,
         pool: Pool | None = None,
         mount: Any = None,
@@ -73,9 +81,11 @@ class Decider:
         self._registry = registry or Registry()
         self._plugin = self._registry.plugin(engine or self._registry.default_engine())
         self.info: EngineInfo = self._plugin.engine()
-        self._settings = Settings.of(self.info, options, url, temperature)
+        self._urls = check_urls(url, urls)
+        self._settings = Settings.of(self.info, options, self._urls, temperature)
+        self._calibration = check_calibration(calibration, temperature)
         # A server that is attached to has its model; somebody else's machine is told which of its models to ask.
-        default = self.info.default_model if url is None or self.info.capabilities.hosted else None
+        default = self.info.default_model if not self._urls or self.info.capabilities.hosted else None
         self._model: str | os.PathLike[str] | None = default if model is None else model
         self._stages = {"layout": layout, "readout": readout, "cache": cache}
         self._pool = pool
@@ -124,80 +134,17 @@ class Decider:
         request = Request.of(state, questions)
         return await (await self._abound()).adecide(request, self._settings.core["timeout"])
 
-    def choose(
-        self,
-        state: JSON,
-        options: Iterable[str] | Mapping[str, str | None],
-        question: str | None = None,
-    ) -> Answer:
-        """Pick one of several options.
-
-        Args:
-            state: text, or a JSON object or array.
-            options: names, or a mapping of name to description, in order.
-            question: what is asked; None asks "Which option fits best?".
-
-        Returns:
-            an answer whose value is one of the names. Errors as in `decide`.
-        """
-        return self.decide(state, {"answer": choice(question, options)})["answer"]
-
-    async def achoose(
-        self,
-        state: JSON,
-        options: Iterable[str] | Mapping[str, str | None],
-        question: str | None = None,
-    ) -> Answer:
-        """The same from a task. See `choose`."""
-        return (await self.adecide(state, {"answer": choice(question, options)}))["answer"]
-
-    def check(self, state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
-        """Say whether something holds.
-
-        Args:
-            state: text, or a JSON object or array.
-            question: a question that yes or no answers.
-            yes: what yes means here, read by the model beside it.
-            no: what no means here.
-
-        Returns:
-            an answer whose value is True or False. Errors as in `decide`.
-        """
-        return self.decide(state, {"answer": yes_no(question, yes=yes, no=no)})["answer"]
-
-    async def acheck(self, state: JSON, question: str, *, yes: str | None = None, no: str | None = None) -> Answer:
-        """The same from a task. See `check`."""
-        return (await self.adecide(state, {"answer": yes_no(question, yes=yes, no=no)}))["answer"]
-
-    def rate(self, state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]) -> Answer:
-        """Place something on an ordered rubric.
-
-        Args:
-            state: text, or a JSON object or array.
-            question: what is rated.
-            levels: lowest first; a mapping adds a description to each.
-
-        Returns:
-            an answer whose value is one of the levels and whose `expected` is the mean level index.
-            Errors as in `decide`.
-        """
-        return self.decide(state, {"answer": score(question, levels)})["answer"]
-
-    async def arate(
-        self, state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]
-    ) -> Answer:
-        """The same from a task. See `rate`."""
-        return (await self.adecide(state, {"answer": score(question, levels)}))["answer"]
-
     def decide_many(self, rows: Iterable[Row], *, on_error: OnError = "raise") -> Iterator[Decision | TiebreakError]:
         """Answer a stream of requests, as many at a time as the engine really works on.
 
         Requests that share a reusable prefix (the state or the questions, by layout) are run side by side, within
-        a window of 256; the answers come in the caller's order, and no more than a window is ever held.
+        a window of 256; the answers come in the caller's order. No more than two windows are ever held, and the
+        decisions of the last 1,024 different requests: one that is asked again among those gets the same decision.
 
         Args:
             rows: (state, questions) pairs; read lazily.
-            on_error: `raise` at the row that failed, or `return` its error in its place and go on.
+            on_error: `raise` at the row that failed, or `return` its error in its place and go on. An engine that
+                cannot be started is no row's error: that is raised either way.
 
         Yields:
             one decision per row (or, with `return`, the error of a row that has none).
@@ -287,10 +234,13 @@ class Decider:
             options=self._settings.engine,
             queue_limit=self._settings.core["queue_limit"],
             mount=self._mount,
+            urls=self._urls,
         )
         opened = self._engines.open(self._plugin, wanted)
         try:
             reading = self._settings.reading(model, stages.layout.name, opened.engine.capabilities.tolerance)
+            if self._calibration is not None:
+                reading = self._calibration.applied(reading, opened, stages)
             session = Session(opened, attrs.evolve(stages, reading=reading))
             session.observers = tuple(self._plugin.observers(session))
         except BaseException:
@@ -309,7 +259,9 @@ class Decider:
             typed = os.fspath(self._model)
             listed = {info.name: info for info in self._plugin.models()}
             return Model(reference=typed, name=typed, info=listed.get(typed))
-        return resolve(self._model, lambda: self._registry.models()[0], progress=self._progress)
+        return resolve(
+            self._model, lambda: self._registry.models()[0], progress=self._progress, formats=self.info.formats
+        )
 
     def _stage(self, hook: str, stage: str, kind: type[Any], model: Model | None) -> Any:
         """A stage by object, by name, or by default, from the extension, the plugin or the core."""

@@ -45,6 +45,7 @@ __all__ = [
 
 EvidenceKind = Literal["tokens", "distribution"]
 Openness = Literal["open", "named", "fixed"]
+ModelFormat = Literal["gguf", "folder"]
 
 
 @attrs.frozen(kw_only=True)
@@ -157,6 +158,8 @@ class EngineInfo:
         capabilities, limits: the defaults; a loaded engine may narrow them.
         layouts, readouts, caches: names that it accepts; the first is its default.
         stages: how open each stage is: `open` takes any that fits, `named` those listed, `fixed` one.
+        formats: what a model may be: `gguf`, one file, and `folder`, a local folder or a whole repository of the hub
+            in Hugging Face format.
         options: its keyword options.
         once: options that a program which asks once and ends (the command line) uses where it is not told otherwise.
         default_model: a model reference, or None where the caller must name one.
@@ -173,6 +176,7 @@ class EngineInfo:
     stages: Mapping[str, Openness] = attrs.field(
         factory=lambda: {"load": "fixed", "layout": "open", "readout": "open", "cache": "named"}
     )
+    formats: tuple[ModelFormat, ...] = ("gguf",)
     options: tuple[OptionSpec, ...] = ()
     once: Mapping[str, Any] = attrs.field(factory=dict)
     default_model: str | None = None

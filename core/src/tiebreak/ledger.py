@@ -11,7 +11,7 @@ import attrs
 from tiebreak.answers import CacheReport
 from tiebreak.plan import Plan
 
-__all__ = ["Budget", "Ledger"]
+__all__ = ["Budget", "Ledger", "prefix_key"]
 
 REMEMBERED = 512
 MIB = 1 << 20
@@ -26,12 +26,14 @@ class Budget:
         entries: stored states.
         option: the engine's option that raises the limit of bytes, for advice.
         entries_option: the one that raises the limit of entries.
+        unit: bytes in one unit of `option`: 1, or 2**20 where it is in MiB.
     """
 
     bytes: int | None = None
     entries: int | None = None
     option: str = ""
     entries_option: str = ""
+    unit: int = 1
 
 
 class Ledger:
@@ -61,7 +63,7 @@ class Ledger:
         """
         if report.status not in ("hit", "miss", "fallback"):
             return None
-        key = _key(plan)
+        key = prefix_key(plan)
         with self._lock:
             came_back = key in self._sizes
             self.hits += report.status == "hit"
@@ -74,7 +76,7 @@ class Ledger:
                 self._sizes.popitem(last=False)
             if self._advised or not came_back or report.status != "miss":
                 return None
-            advice = self._advice(between, report.checkpoint_bytes)
+            advice = self._advice(between, report)
             self._advised = advice is not None
             return advice
 
@@ -87,7 +89,7 @@ class Ledger:
             sizes.append(size)
         return sizes
 
-    def _advice(self, between: list[int | None], size: int | None) -> str | None:
+    def _advice(self, between: list[int | None], report: CacheReport) -> str | None:
         count = len(between) + 1
         if count < 2:  # one prefix alone that is never kept is its engine's to explain
             return None
@@ -98,20 +100,25 @@ class Ledger:
                 f"Raise {self.budget.entries_option} to {count}, or ask requests with the same prefix together "
                 "(decide_many orders them)."
             )
-        known = [value for value in (*between, size) if value is not None]
+        known = [value for value in (*between, report.checkpoint_bytes) if value is not None]
+        if not known and report.entries and report.resident_bytes:
+            # None was seen to be used, as happens where each is pushed out in time: then those that are there will do.
+            known = [report.resident_bytes // report.entries]
         if self.budget.bytes is None or not known:
             return None
         needed = sum(known) * count // len(known)
         if needed <= self.budget.bytes:
             return None
         have, each = self.budget.bytes / MIB, sum(known) / len(known) / MIB
+        enough = -(-needed * 11 // 10 // self.budget.unit)
         return (
             f"cache: {count} prefixes of about {each:.1f} MiB take turns, {needed / MIB:.0f} MiB together, in a cache "
             f"of {have:.0f} MiB, so each pushes the others out. Raise {self.budget.option} to at least "
-            f"{needed * 11 // 10}, or ask requests with the same prefix together (decide_many orders them)."
+            f"{enough}, or ask requests with the same prefix together (decide_many orders them)."
         )
 
 
-def _key(plan: Plan) -> bytes:
+def prefix_key(plan: Plan) -> bytes:
+    """A digest of the reusable prefixes of a plan: equal for plans that can share what a cache holds."""
     parts = repr([[piece.text for piece in row.prefix()] for row in plan.rows])
     return hashlib.blake2b(parts.encode(), digest_size=16).digest()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+import hashlib
+import json
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+
+import attrs
 
 from tiebreak.answers import Decision
 from tiebreak.errors import InvalidRequest, TiebreakError
@@ -22,51 +27,75 @@ OnError = Literal["raise", "return"]
 Result = Decision | TiebreakError
 
 WINDOW = 256
-"""Requests that are read ahead: as far as they are ordered, and the most that are held."""
+"""Requests that are ordered together."""
+AHEAD = 2
+"""Windows that are held: while the last requests of one are at work, the next one fills the places that they leave."""
+REMEMBERED = 1024
+"""Different requests whose decisions are kept for those that ask the same again."""
 
 
 def many(session: Session, rows: Iterable[Row], timeout: float, on_error: OnError) -> Iterator[Result]:
     """Answer a stream of requests; see `Decider.decide_many`."""
     _check(on_error)
-    source = iter(rows)
-    with ThreadPoolExecutor(session.engine.capabilities.concurrency, thread_name_prefix="tiebreak") as pool:
-        while batch := list(islice(source, WINDOW)):
-            futures = {
-                index: pool.submit(_attempt, row, lambda request: session.decide(request, timeout))
-                for index, row in _ordered(batch, session.stages.layout.direction)
-            }
-            try:
-                for index in range(len(batch)):
-                    yield _handed(futures[index].result(), on_error)
-            finally:
-                for future in futures.values():
-                    future.cancel()
+    reader = _Reader(rows, session.stages.layout.direction)
+    first = reader.window()
+    if first is None:
+        return
+    session.start()  # only an engine that runs knows how many requests it works on
+    with ThreadPoolExecutor(_workers(session), thread_name_prefix="tiebreak") as pool:
+        asked = _Asked(lambda request: pool.submit(_attempt, session, request, timeout))
+        ahead = deque([asked.ask(first)])
+        try:
+            while ahead:
+                while len(ahead) < AHEAD and (window := reader.window()) is not None:
+                    ahead.append(asked.ask(window))
+                for pending in ahead[0]:
+                    yield _handed(pending if isinstance(pending, TiebreakError) else pending.result(), on_error)
+                ahead.popleft()
+        finally:
+            _cancel(ahead)
 
 
 async def amany(session: Session, rows: Iterable[Row], timeout: float, on_error: OnError) -> AsyncIterator[Result]:
     """The same from a task; see `Decider.adecide_many`."""
     _check(on_error)
-    source = iter(rows)
+    reader = _Reader(rows, session.stages.layout.direction)
+    first = reader.window()
+    if first is None:
+        return
     import asyncio
 
-    gate = asyncio.Semaphore(session.engine.capabilities.concurrency)
+    if not session.ready:
+        await asyncio.to_thread(session.start)
+    gate = asyncio.Semaphore(session.capacity)
 
-    async def one(row: Row) -> Result:
+    async def one(request: Request) -> Result:
         async with gate:
             try:
-                return await session.adecide(Request.of(*row), timeout)
+                return await session.adecide(request, timeout)
             except TiebreakError as error:
                 return error
 
-    while batch := list(islice(source, WINDOW)):
-        ordered = _ordered(batch, session.stages.layout.direction)
-        tasks = {index: asyncio.ensure_future(one(row)) for index, row in ordered}
-        try:
-            for index in range(len(batch)):
-                yield _handed(await tasks[index], on_error)
-        finally:
-            for task in tasks.values():
-                task.cancel()
+    asked = _Asked(lambda request: asyncio.ensure_future(one(request)))
+    ahead = deque([asked.ask(first)])
+    try:
+        while ahead:
+            while len(ahead) < AHEAD and (window := reader.window()) is not None:
+                ahead.append(asked.ask(window))
+            for pending in ahead[0]:
+                yield _handed(pending if isinstance(pending, TiebreakError) else await pending, on_error)
+            ahead.popleft()
+    finally:
+        _cancel(ahead)
+
+
+def _workers(session: Session) -> int:
+    """Threads that keep every place at the engine taken: while some wait for it, others lay out and read.
+
+    With one place there is one thread: two could swap the order that the cache was promised.
+    """
+    capacity = session.capacity
+    return capacity + min(capacity, session.opened.admission.queue_limit // 2) if capacity > 1 else 1
 
 
 def _check(on_error: str) -> None:
@@ -74,9 +103,9 @@ def _check(on_error: str) -> None:
         raise InvalidRequest(f"on_error is {on_error!r}; it is 'raise' or 'return'.")
 
 
-def _attempt(row: Row, decide: Callable[[Request], Decision]) -> Result:
+def _attempt(session: Session, request: Request, timeout: float) -> Result:
     try:
-        return decide(Request.of(*row))
+        return session.decide(request, timeout, patience=timeout)
     except TiebreakError as error:
         return error
 
@@ -87,11 +116,110 @@ def _handed(result: Result, on_error: OnError) -> Result:
     return result
 
 
-def _ordered(batch: list[Row], direction: Direction) -> list[tuple[int, Row]]:
-    """The rows with their places, those with the same reusable prefix side by side, first come first."""
-    if direction == "opaque":
-        return list(enumerate(batch))
-    groups: dict[str, list[tuple[int, Row]]] = {}
-    for index, row in enumerate(batch):
-        groups.setdefault(repr(row[0] if direction == "state-first" else row[1]), []).append((index, row))
-    return [pair for group in groups.values() for pair in group]
+class _Pending(Protocol):
+    """What a thread pool's futures and an event loop's have in common."""
+
+    def done(self) -> bool: ...
+
+    def cancelled(self) -> bool: ...
+
+    def cancel(self) -> bool: ...
+
+    def exception(self) -> BaseException | None: ...
+
+    def result(self) -> Result: ...
+
+
+F = TypeVar("F", bound=_Pending)
+
+
+def _cancel(windows: Iterable[Sequence[_Pending | TiebreakError]]) -> None:
+    for window in windows:
+        for pending in window:
+            if not isinstance(pending, TiebreakError):
+                pending.cancel()
+
+
+@attrs.frozen(kw_only=True)
+class _Window:
+    """Requests that were read together.
+
+    Attributes:
+        rows: per row the key of its request, or why there is none.
+        order: the different requests by key, those with the same reusable prefix side by side, first come first.
+    """
+
+    rows: Sequence[bytes | TiebreakError]
+    order: Mapping[bytes, Request]
+
+
+class _Reader:
+    """Reads rows in windows, checks each, and knows those that ask the same."""
+
+    def __init__(self, rows: Iterable[Row], direction: Direction) -> None:
+        self._source = iter(rows)
+        self._direction = direction
+        self._questions: tuple[tuple[str, Question], ...] = ()
+        self._schema = b""
+
+    def window(self) -> _Window | None:
+        """The next rows, None where there are no more."""
+        rows: list[bytes | TiebreakError] = []
+        groups: dict[bytes, dict[bytes, Request]] = {}
+        for row in islice(self._source, WINDOW):
+            try:
+                request = Request.of(*row)
+            except InvalidRequest as error:
+                rows.append(error)
+                continue
+            state, schema = _digest(request.state), self._schema_of(request)
+            prefix = {"state-first": state, "schema-first": schema, "opaque": b""}[self._direction]
+            groups.setdefault(prefix, {}).setdefault(state + schema, request)
+            rows.append(state + schema)
+        if not rows:
+            return None
+        return _Window(rows=rows, order={key: request for group in groups.values() for key, request in group.items()})
+
+    def _schema_of(self, request: Request) -> bytes:
+        """A digest of the questions, which are most often those of the row before."""
+        questions = tuple(request.questions.items())
+        if questions != self._questions:
+            self._questions = questions
+            self._schema = _digest([[name, attrs.asdict(question)] for name, question in questions])
+        return self._schema
+
+
+def _digest(value: JSON) -> bytes:
+    # As JSON: two values with the same text there are laid out alike, whatever their types say of themselves.
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=16).digest()
+
+
+class _Asked(Generic[F]):
+    """Asks every request once, and remembers the last different ones.
+
+    Args:
+        ask: sends a request on its way.
+    """
+
+    def __init__(self, ask: Callable[[Request], F]) -> None:
+        self._ask = ask
+        self._known: OrderedDict[bytes, F] = OrderedDict()
+
+    def ask(self, window: _Window) -> Sequence[F | TiebreakError]:
+        """What each row of a window will be answered with."""
+        found: dict[bytes, F] = {}
+        for key, request in window.order.items():
+            pending = self._known.pop(key, None)
+            if pending is None or _failed(pending):
+                pending = self._ask(request)
+            found[key] = self._known[key] = pending
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return [found[row] if isinstance(row, bytes) else row for row in window.rows]
+
+
+def _failed(pending: _Pending) -> bool:
+    """Whether asking again may help."""
+    if not pending.done():
+        return False
+    return pending.cancelled() or pending.exception() is not None or isinstance(pending.result(), TiebreakError)

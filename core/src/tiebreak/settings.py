@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,7 +15,10 @@ from tiebreak.names import unknown
 from tiebreak.questions import KINDS
 from tiebreak.stages.readout import Reading
 
-__all__ = ["CORE_OPTIONS", "Settings"]
+if TYPE_CHECKING:
+    from tiebreak.calibration.profile import Profile
+
+__all__ = ["CORE_OPTIONS", "Settings", "check_urls"]
 
 MIN_COVERAGE = 0.02
 
@@ -63,7 +67,7 @@ class Settings:
         cls,
         info: EngineInfo,
         options: Mapping[str, Any],
-        url: str | None,
+        urls: Sequence[str],
         temperature: float | Mapping[str, float] | None,
     ) -> Settings:
         """Check what was given, before anything is started.
@@ -76,10 +80,11 @@ class Settings:
             for spec in CORE_OPTIONS
         }
         own = {name: value for name, value in options.items() if name not in core}
-        if url is not None:
+        url: str | None = None
+        if urls:
             from tiebreak.transport import check_url
 
-            url = check_url(url, info.name)
+            url, *_ = (check_url(each, info.name) for each in urls)
         return cls(
             core=core,
             engine={**_check_options(info, own), "url": url},
@@ -104,6 +109,42 @@ class Settings:
             min_coverage=least,
             strict=self.core["strict"],
         )
+
+
+def check_urls(url: str | None, urls: Sequence[str] | None) -> tuple[str, ...]:
+    """The servers that a Decider is to attach to; none where it starts its own.
+
+    Raises:
+        InvalidRequest: both arguments were given, or `urls` is not a list of different URLs.
+    """
+    if urls is None:
+        return () if url is None else (url,)
+    if url is not None:
+        raise InvalidRequest("Both url and urls were given.", remedy="Put all servers into urls.")
+    if isinstance(urls, str) or not urls or not all(isinstance(each, str) for each in urls):
+        raise InvalidRequest(f"urls is {urls!r}; it is a list of at least one URL.")
+    bare = tuple(each.rstrip("/") for each in urls)
+    twice = next((each for each in bare if bare.count(each) > 1), None)
+    if twice is not None:
+        raise InvalidRequest("A server is in urls twice.", remedy="Leave one.")
+    return bare
+
+
+def check_calibration(
+    given: str | os.PathLike[str] | Profile | None, temperature: float | Mapping[str, float] | None
+) -> Profile | None:
+    """The profile that a Decider reads with; none where none was given.
+
+    Raises:
+        InvalidRequest: a temperature was given, too, or the file is no profile.
+    """
+    if given is None:
+        return None
+    if temperature is not None:
+        raise InvalidRequest("Both temperature and calibration were given.", remedy="Leave one.")
+    from tiebreak.calibration.profile import Profile
+
+    return given if isinstance(given, Profile) else Profile.load(given)
 
 
 def _check_options(info: EngineInfo, given: Mapping[str, Any]) -> dict[str, Any]:

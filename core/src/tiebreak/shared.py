@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import attrs
 
 from tiebreak.answers import Answer, Decision
+from tiebreak.asking import Labels
 from tiebreak.decider import Decider
 from tiebreak.errors import InvalidRequest
 from tiebreak.names import unknown
 from tiebreak.pool import PROCESS
 from tiebreak.questions import JSON, Question
 
+if TYPE_CHECKING:
+    from tiebreak.typed.judged import Judged
+
 __all__ = [
     "acheck",
     "achoose",
+    "aclassify",
     "adecide",
+    "aextract",
     "arate",
     "check",
     "choose",
+    "classify",
     "decide",
     "default",
+    "extract",
     "memory_limits",
     "rate",
     "shutdown",
     "use",
 ]
+
+T = TypeVar("T")
 
 
 class _Shared:
@@ -130,3 +140,59 @@ def rate(state: JSON, question: str | None, levels: Iterable[str] | Mapping[str,
 async def arate(state: JSON, question: str | None, levels: Iterable[str] | Mapping[str, str | None]) -> Answer:
     """`Decider.arate` on the default Decider."""
     return await default().arate(state, question, levels)
+
+
+@overload
+def extract(model: type[T], state: JSON, *, probabilities: Literal[False] = ...) -> T: ...
+@overload
+def extract(model: type[T], state: JSON, *, probabilities: Literal[True]) -> Judged[T]: ...
+def extract(model: type[T], state: JSON, *, probabilities: bool = False) -> T | Judged[T]:
+    """`Decider.extract` on the default Decider."""
+    if probabilities:
+        return default().extract(model, state, probabilities=True)
+    return default().extract(model, state)
+
+
+@overload
+async def aextract(model: type[T], state: JSON, *, probabilities: Literal[False] = ...) -> T: ...
+@overload
+async def aextract(model: type[T], state: JSON, *, probabilities: Literal[True]) -> Judged[T]: ...
+async def aextract(model: type[T], state: JSON, *, probabilities: bool = False) -> T | Judged[T]:
+    """`Decider.aextract` on the default Decider."""
+    if probabilities:
+        return await default().aextract(model, state, probabilities=True)
+    return await default().aextract(model, state)
+
+
+@overload
+def classify(
+    state: JSON, labels: Labels[T], question: str | None = ..., *, probabilities: Literal[False] = ...
+) -> T: ...
+@overload
+def classify(
+    state: JSON, labels: Labels[T], question: str | None = ..., *, probabilities: Literal[True]
+) -> Judged[T]: ...
+def classify(
+    state: JSON, labels: Labels[T], question: str | None = None, *, probabilities: bool = False
+) -> T | Judged[T]:
+    """`Decider.classify` on the default Decider."""
+    if probabilities:
+        return default().classify(state, labels, question, probabilities=True)
+    return default().classify(state, labels, question)
+
+
+@overload
+async def aclassify(
+    state: JSON, labels: Labels[T], question: str | None = ..., *, probabilities: Literal[False] = ...
+) -> T: ...
+@overload
+async def aclassify(
+    state: JSON, labels: Labels[T], question: str | None = ..., *, probabilities: Literal[True]
+) -> Judged[T]: ...
+async def aclassify(
+    state: JSON, labels: Labels[T], question: str | None = None, *, probabilities: bool = False
+) -> T | Judged[T]:
+    """`Decider.aclassify` on the default Decider."""
+    if probabilities:
+        return await default().aclassify(state, labels, question, probabilities=True)
+    return await default().aclassify(state, labels, question)

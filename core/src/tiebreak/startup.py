@@ -132,7 +132,7 @@ class Startup:
             if self._remaining() <= 0:
                 raise self._too_slow(launch, heard)
             launch.ended.wait(pause)
-            pause = min(pause * 1.5, 0.2)
+            pause = min(pause * 1.5, 0.1)
 
     def _our_sockets(self, launch: Launch, port: int) -> frozenset[int]:
         """The engine's listening sockets; empty while it has none."""

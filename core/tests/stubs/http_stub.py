@@ -116,8 +116,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.fault: Callable[[Handler], bool] = lambda handler: False
         self.seen: list[tuple[str, float, Any]] = []
         self.connections = 0

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import random
-import threading
 import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tiebreak import (
     ContextOverflow,
     Decider,
     EngineDied,
-    EngineError,
     InvalidRequest,
     Unsupported,
     choice,
@@ -25,6 +21,7 @@ from tiebreak import (
     yes_no,
 )
 from tiebreak.engine import Call, Reply
+from tiebreak_conformance.trials import alternate, killed_at_work
 from tiebreak_dohnuts.engine import _refusal
 
 pytestmark = pytest.mark.live
@@ -62,12 +59,7 @@ def test_repeats_are_equal_whatever_was_asked_between(live: Decider) -> None:
 
 def test_200_alternations_do_not_leak(live: Decider) -> None:
     asked = [{"q": yes_no("Money?")}, {"q": yes_no("Angry?")}, {"q": choice("Which?", ["red", "blue"])}]
-    pairs = [(state, questions) for state in ("Paid.", "No!", "Sky.") for questions in asked]
-    first = [live.decide(*pair).answers for pair in pairs]
-    draw = random.Random(7)
-    for _ in range(200):
-        number = draw.randrange(len(pairs))
-        assert live.decide(*pairs[number]).answers == first[number]
+    alternate(live, ("Paid.", "No!", "Sky."), asked, times=200)
 
 
 def test_more_options_than_ten(live: Decider) -> None:
@@ -177,29 +169,7 @@ def test_bad_bodies_of_any_kind_are_typed(live: Decider, sent: bytes, kind: type
 
 
 def test_a_killed_server_is_reported_and_started_again() -> None:
-    caught: list[BaseException] = []
-
-    def ask(decider: Decider) -> None:
-        try:
-            decider.check("word " * 3500, "Good?")
-        except EngineError as error:
-            caught.append(error)
-
     with Decider("dohnuts", "smollm2-135m", threads=1, max_questions=8, timeout=300.0) as decider:
-        decider.start()
-        server = decider.session.opened.server
-        assert server is not None and server.process is not None and server.process.pid is not None
-        process = psutil.Process(server.process.pid)
-        before = process.cpu_times().user
-        thread = threading.Thread(target=ask, args=(decider,))
-        thread.start()
-        deadline = time.monotonic() + 60
-        while process.cpu_times().user < before + 0.2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
-        thread.join(60)
-        assert not thread.is_alive()
-        (died,) = caught
+        (died,) = killed_at_work(decider, lambda asked: asked.check("word " * 3500, "Good?"))
         assert isinstance(died, EngineDied) and "Listening" in died.log
         assert decider.check(STATE, "Good?").probability >= 0.5
-        assert server.process.pid != process.pid

@@ -25,7 +25,7 @@ def hybrid_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hybrid(library: Library, hybrid_path: Path) -> Iterator[Context]:
-    context = Context(library, hybrid_path, ContextOptions(window=512, sequences=6, threads=2))
+    context = Context(library, hybrid_path, ContextOptions(window=512, sequences=6, threads=1))
     yield context
     context.close()
 
@@ -33,7 +33,7 @@ def hybrid(library: Library, hybrid_path: Path) -> Iterator[Context]:
 @pytest.fixture(scope="session")
 def real(library: Library) -> Iterator[Context]:
     """A real model; the tests that ask for it are marked `live`."""
-    context = Context(library, _smol(), ContextOptions(window=512, sequences=6, threads=2))
+    context = Context(library, _smol(), ContextOptions(window=512, sequences=6, threads=1))
     yield context
     context.close()
 
@@ -55,7 +55,7 @@ def model(request: pytest.FixtureRequest, hybrid_path: Path) -> str:
 @pytest.fixture(scope="session")
 def make(model: str, pool: Pool) -> Callable[..., Decider]:
     """Makes Deciders on `model`, small, so that tests are quick; equal options share an engine."""
-    return functools.partial(Decider, "embedded", model, pool=pool, context=512, sequences=4, threads=2)
+    return functools.partial(Decider, "embedded", model, pool=pool, context=512, sequences=4, threads=1)
 
 
 def _smol() -> Path:

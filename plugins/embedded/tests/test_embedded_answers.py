@@ -100,6 +100,7 @@ def test_every_layout_is_answered_and_repeats_itself_to_the_bit(layout: str, mak
     assert numbers(warm.decide(BAR, {"today": asked["today"]}))["today"] == numbers(first)["today"]
 
 
+@pytest.mark.filterwarnings("ignore:.*take turns")  # advice that the tiny cache deserves
 def test_random_interleavings_change_no_bit(make: Make, model: str, pool: Pool) -> None:
     """Cold, warm, evicted, batched, alone, with one thread and two, in any order."""
     rng = random.Random(20)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
 import attrs
-import psutil
 import pytest
 
 from tiebreak import ContextOverflow, Decider, EngineDied, EngineError, InvalidRequest, choice, score, yes_no
 from tiebreak.engine import Call, Reply
+from tiebreak_conformance.trials import alternate, killed_at_work
 from tiebreak_pcdserver.engine import _refusal
 
 pytestmark = pytest.mark.live
@@ -61,14 +59,8 @@ def test_cold_warm_and_evicted_answers_are_equal_to_the_bit(small: Decider) -> N
 
 def test_200_alternations_do_not_leak(live: Decider) -> None:
     asked = [{"q": yes_no("Money?")}, {"q": yes_no("Angry?")}, {"q": choice("Which?", ["red", "blue"])}]
-    pairs = [(state, questions) for state in ("Paid.", "No!", "Sky.") for questions in asked]
-    first = [live.decide(*pair).answers for pair in pairs]
-    draw = random.Random(7)
-    for _ in range(200):
-        number = draw.randrange(len(pairs))
-        decision = live.decide(*pairs[number])
-        assert decision.answers == first[number]
-        assert decision.cache.status == "hit"
+    decisions = alternate(live, ("Paid.", "No!", "Sky."), asked, times=200)
+    assert {decision.cache.status for decision in decisions} == {"hit"}
 
 
 def test_options_that_begin_alike(live: Decider) -> None:
@@ -157,32 +149,10 @@ def test_bad_bodies_of_any_kind_are_typed(live: Decider, body: bytes, kind: type
 
 
 def test_a_killed_server_is_reported_and_started_again() -> None:
-    caught: list[BaseException] = []
-
-    def ask(decider: Decider) -> None:
-        try:
-            decider.check("word " * 7000, "Good?")
-        except EngineError as error:
-            caught.append(error)
-
     with Decider("pcdserver", "smollm2-135m", cache_entries=2, timeout=300.0) as decider:
-        decider.start()
-        server = decider.session.opened.server
-        assert server is not None and server.process is not None and server.process.pid is not None
-        process = psutil.Process(server.process.pid)
-        before = process.cpu_times().user
-        thread = threading.Thread(target=ask, args=(decider,))
-        thread.start()
-        deadline = time.monotonic() + 60
-        while process.cpu_times().user < before + 0.2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
-        thread.join(60)
-        assert not thread.is_alive()
-        (died,) = caught
+        (died,) = killed_at_work(decider, lambda asked: asked.check("word " * 7000, "Good?"))
         assert isinstance(died, EngineDied) and "listening" in died.log
         assert decider.check(STATE, "Good?").probability >= 0.5
-        assert server.process.pid != process.pid
 
 
 def test_a_checkpoint_beyond_the_budget_is_said() -> None:

@@ -26,8 +26,8 @@ def pool() -> Iterator[Pool]:
 
 @pytest.fixture(scope="session")
 def live(pool: Pool) -> Decider:
-    """The slot engine on the registered model, as a user gets it."""
-    return Decider("slot", pool=pool).start()
+    """The slot engine on the registered model, as a user gets it, but with one thread: test machines are busy."""
+    return Decider("slot", threads=1, pool=pool).start()
 
 
 class Mock(httpx.BaseTransport):

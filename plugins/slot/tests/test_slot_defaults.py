@@ -17,7 +17,7 @@ SERVER = """
 import threading, xllamacpp
 p = xllamacpp.CommonParams()
 p.model.path, p.port, p.n_ctx, p.n_parallel, p.kv_unified, p.fit_params = {model!r}, 0, 1024, 1, False, False
-p.cpuparams.n_threads = p.cpuparams_batch.n_threads = {threads}
+p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 1
 p.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 {defaults}
 server = xllamacpp.Server(p)
@@ -45,9 +45,7 @@ STATE = "The bar downstairs plays techno until four"
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_server_defaults_move_nothing(name: str, smol: Path, live: Decider) -> None:
-    from tiebreak_slot.program import cores
-
-    program = SERVER.format(model=str(smol), threads=cores(), defaults=DEFAULTS[name])
+    program = SERVER.format(model=str(smol), defaults=DEFAULTS[name])
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as server:

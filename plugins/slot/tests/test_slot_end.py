@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 
 PROGRAM = """
 import os, signal, sys, threading, tiebreak
-made = tiebreak.Decider("slot", {model!r}, context=256, parallel=1)
+made = tiebreak.Decider("slot", {model!r}, threads=1, context=256, parallel=1)
 print(made.choose("x", ["a", "b"]).value, made.session.opened.server.process.pid, flush=True)
 {end}
 """

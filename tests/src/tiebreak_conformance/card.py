@@ -110,9 +110,9 @@ class ReportCard:
         )
 
     def write(self, directory: Path) -> None:
-        """Put the card into `report-card.json` and `report-card.md`, beside those of other wire modes."""
-        cards = {card.wire: card for card in read(directory)} | {self.wire: self}
-        ordered = [cards[wire] for wire in sorted(cards)]
+        """Put the card into `report-card.json` and `report-card.md`, beside those of other models and wire modes."""
+        cards = {(card.wire, card.model): card for card in (*read(directory), self)}
+        ordered = [cards[which] for which in sorted(cards)]
         text = json.dumps([card.as_dict() for card in ordered], ensure_ascii=False, indent=1)
         (directory / "report-card.json").write_text(f"{text}\n", encoding="utf-8")
         markdown = "\n".join(card.markdown() for card in ordered)

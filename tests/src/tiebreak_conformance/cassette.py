@@ -3,6 +3,11 @@
 Both are httpx transports for sync and async use and go where the wire would be: `Decider(mount=...)`. The first line of
 a cassette says who was recorded and when; every other line is one exchange. Request headers are not kept at all, and of
 a reply's only those in `KEPT_HEADERS`: that is where keys would be.
+
+A cassette lies in a repository, so it is kept small, and its first line says how: what most requests to a path have in
+common stands there once (`usual`); a long text in a request is kept as its beginning, length and hash, which is enough
+to know it again; and of replies only what `reads` declares, which the recorder proves to be all by giving the engine
+no more than that.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import attrs
 import httpx
 
 from tiebreak.errors import InvalidRequest
+from tiebreak_conformance.excerpt import Reads, brief, excerpt, shared, usual, without
 
 __all__ = ["Cassette", "CassetteMiss", "Exchange", "Mount", "Player", "Recorder", "SecretFound"]
 
@@ -51,9 +57,9 @@ class Exchange:
     reply: Mapping[str, Any]
 
     @property
-    def line(self) -> str:
-        """The exchange as one line of JSON."""
-        return _compact({"scene": self.scene, "turn": self.turn, "request": self.request, "reply": self.reply})
+    def place(self) -> str:
+        """Method and path."""
+        return f"{self.request['method']} {self.request['path']}"
 
 
 @attrs.frozen(kw_only=True)
@@ -80,7 +86,18 @@ class Cassette:
             raise InvalidRequest(f"There is no cassette {path}.", remedy="Record it with --wire=record.")
         try:
             first, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            return cls(header=first["cassette"], exchanges=[Exchange(**line) for line in lines])
+            common = first.get("usual", {})
+            exchanges = [
+                Exchange(
+                    scene=line["scene"],
+                    turn=line.get("turn", 0),
+                    request=line["request"] | {"body": shared(line["request"]["body"], of["request"])},
+                    reply=of["reply"] | line["reply"],
+                )
+                for line in lines
+                for of in [common[f"{line['request']['method']} {line['request']['path']}"]]
+            ]
+            return cls(header=first["cassette"], exchanges=exchanges)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InvalidRequest(f"{path} is not a cassette: {error}.", remedy="Record it again.") from None
 
@@ -91,7 +108,14 @@ class Cassette:
             SecretFound: one of the secrets is in it; nothing was written.
         """
         order = sorted(self.exchanges, key=lambda e: (e.scene, e.request["path"], _compact(e.request), e.turn))
-        lines = [_compact({"cassette": self.header}), *(exchange.line for exchange in order)]
+        common = {
+            place: {
+                "request": usual([e.request["body"] for e in order if e.place == place]),
+                "reply": usual([{k: e.reply[k] for k in ("status", "headers")} for e in order if e.place == place]),
+            }
+            for place in sorted({e.place for e in order})
+        }
+        lines = [_compact({"cassette": self.header, "usual": common}), *(_line(e, common[e.place]) for e in order)]
         text = "\n".join(lines) + "\n"
         for secret in secrets:
             if secret and (secret in text or json.dumps(secret)[1:-1] in text):
@@ -125,12 +149,23 @@ class Recorder(Mount):
     Args:
         inner: the wire; None for real connections.
         volatile: names in request bodies that are not kept.
+        reads: path -> the type that the engine reads its replies with. What is not of it is neither kept nor given to
+            the engine, so that whatever it does read is in the cassette.
+        clocks: names in replies whose values are times: replies that differ in nothing else are kept once.
     """
 
-    def __init__(self, inner: httpx.BaseTransport | None = None, volatile: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        inner: httpx.BaseTransport | None = None,
+        volatile: Sequence[str] = (),
+        reads: Reads | None = None,
+        clocks: Sequence[str] = (),
+    ) -> None:
         self._inner = inner or httpx.HTTPTransport()
         self._owns = inner is None
         self._volatile = frozenset(volatile)
+        self._reads = reads or {}
+        self._clocks = frozenset(clocks)
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, str], int] = {}
         self.exchanges: list[Exchange] = []
@@ -142,6 +177,9 @@ class Recorder(Mount):
         content = response.read()
         response.close()
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        reads = self._reads.get(request.url.path)
+        if reads is not None and response.status_code == 200:
+            content = excerpt(content, reads)
         reply = {"status": response.status_code, "headers": headers, "body": _body(content)}
         with self._lock:
             key = (self.scene, _compact(asked))
@@ -156,9 +194,16 @@ class Recorder(Mount):
             self._inner.close()
 
     def cassette(self, header: Mapping[str, Any]) -> Cassette:
-        """What was recorded so far."""
+        """What was recorded so far; the header also says what was left out."""
+        left_out: dict[str, Any] = {"requests": "of long texts and lists all but beginning, length and SHA-256"}
+        if self._reads:
+            left_out["replies"] = "what the engine does not read: it was given no more"
+            left_out["replies_of"] = sorted(self._reads)
+        if self._clocks:
+            left_out["repeats"] = "replies that differ from another in times only"
+            left_out["times"] = sorted(self._clocks)
         with self._lock:
-            return Cassette(header=header, exchanges=_distinct(self.exchanges))
+            return Cassette(header={**header, "left_out": left_out}, exchanges=_distinct(self.exchanges, self._clocks))
 
 
 class Player(Mount):
@@ -213,11 +258,19 @@ class Player(Mount):
         return "\n".join([f"{what} The nearest, of scene {near.scene!r}:", *list(lines)[:60]])
 
 
-def _distinct(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+def _line(exchange: Exchange, common: Mapping[str, Any]) -> str:
+    """An exchange as one line of JSON, without what is usual."""
+    request = {**exchange.request, "body": without(exchange.request["body"], common["request"])}
+    reply = {name: value for name, value in exchange.reply.items() if common["reply"].get(name) != value}
+    turn = {"turn": exchange.turn} if exchange.turn else {}
+    return _compact({"scene": exchange.scene, **turn, "request": request, "reply": reply})
+
+
+def _distinct(exchanges: Sequence[Exchange], clocks: frozenset[str]) -> Sequence[Exchange]:
     """The exchanges, with one of those requests that always got the same reply: a player looks in every scene."""
     replies: dict[str, set[str]] = {}
     for exchange in exchanges:
-        replies.setdefault(_compact(exchange.request), set()).add(_compact(exchange.reply))
+        replies.setdefault(_compact(exchange.request), set()).add(_compact(_timeless(exchange.reply, clocks)))
     kept: dict[str, Exchange] = {}
     for number, exchange in enumerate(exchanges):
         key = _compact(exchange.request)
@@ -232,7 +285,14 @@ def _request(request: httpx.Request, volatile: frozenset[str]) -> dict[str, Any]
     body = _body(request.read())
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name not in volatile}
-    return {"method": request.method, "path": request.url.raw_path.decode(), "body": body}
+    return {"method": request.method, "path": request.url.raw_path.decode(), "body": brief(body)}
+
+
+def _timeless(value: Any, clocks: frozenset[str]) -> Any:
+    """A JSON value without the members that are times."""
+    if isinstance(value, dict):
+        return {name: _timeless(item, clocks) for name, item in value.items() if name not in clocks}
+    return [_timeless(item, clocks) for item in value] if isinstance(value, list) else value
 
 
 def _body(content: bytes) -> Any:

@@ -74,13 +74,15 @@ class HybridShape:
     seed: int = 7
 
 
-def write_hybrid(path: Path, *, matrices: str = "F32", **shape: int) -> Path:
-    """Write the model; the same shape gives the same bytes.
+def write_hybrid(path: Path, *, matrices: str = "F32", vocabulary: Path | None = None, **shape: int) -> Path:
+    """Write the model; the same shape and vocabulary give the same bytes.
 
     Args:
         path: where to, ending in `.gguf`.
         matrices: type of the weight matrices: `F32`, `F16`, `Q8_0` or `Q4_0` (of which each row
             must be a multiple of 32).
+        vocabulary: a GGUF file whose tokens and merges it gets (a byte-level BPE), so that its prompts are
+            as long as real ones; None for a small vocabulary of its own.
         shape: fields of `HybridShape`.
 
     Returns:
@@ -89,7 +91,7 @@ def write_hybrid(path: Path, *, matrices: str = "F32", **shape: int) -> Path:
     import gguf
 
     sizes = HybridShape(**shape)
-    tokens, merges = _vocabulary()
+    tokens, merges = _labelled(*(_learnt() if vocabulary is None else _borrowed(vocabulary)))
     writer = gguf.GGUFWriter(path, "qwen35")
     kind = gguf.GGMLQuantizationType[matrices]
     _describe(writer, sizes, int(gguf.LlamaFileType[_FILE_TYPES[matrices]]))
@@ -217,8 +219,8 @@ class _Weights:
         return self._np.asarray(self._random.normal(1.0, 0.1, size))
 
 
-def _vocabulary() -> tuple[list[str], list[str]]:
-    """A byte-level BPE: 256 bytes, merges learnt from a short text, then those of the labels."""
+def _learnt() -> tuple[list[str], list[str]]:
+    """A byte-level BPE: 256 bytes, and merges learnt from a short text."""
     letters = _byte_letters()
     tokens, merges = list(letters), []
     words = Counter(tuple(word) for word in _words(letters))
@@ -234,13 +236,25 @@ def _vocabulary() -> tuple[list[str], list[str]]:
         if (joined := "".join(best)) not in tokens:
             tokens.append(joined)
         words = Counter({_merge(word, best): times for word, times in words.items()})
-    # The labels' merges come last, so that they never win over one learnt from the text.
-    labels = [*LETTERS, *(a + b for a in LETTERS for b in LETTERS)][:LABELS]
-    for label in labels:
-        if label not in tokens:
-            merges.append(" ".join(label))
-            tokens.append(label)
     return tokens, merges
+
+
+def _borrowed(path: Path) -> tuple[list[str], list[str]]:
+    """The tokens of another model, without those that are not text, and its merges."""
+    import gguf
+
+    fields = gguf.GGUFReader(path).fields
+    tokens, kinds, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "token_type", "merges"))
+    normal = int(gguf.TokenType.NORMAL)
+    return [token for token, kind in zip(tokens, kinds, strict=True) if kind == normal], list(merges)
+
+
+def _labelled(tokens: list[str], merges: list[str]) -> tuple[list[str], list[str]]:
+    """The same with a token for each label; their merges come last, so that they never win over another."""
+    known = set(tokens)
+    labels = [*LETTERS, *(a + b for a in LETTERS for b in LETTERS)][:LABELS]
+    missing = [label for label in labels if label not in known]
+    return [*tokens, *missing], [*merges, *map(" ".join, missing)]
 
 
 def _words(letters: list[str]) -> list[str]:

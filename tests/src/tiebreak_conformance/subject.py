@@ -19,17 +19,20 @@ from tiebreak.plan import Plan
 from tiebreak.pool import Pool
 from tiebreak.questions import Question, Request
 from tiebreak.registry import ENGINES, Entry, Plugin, Registry, manager
+from tiebreak.server import Server
 from tiebreak.session import DecisionWarning
 from tiebreak_conformance.cassette import Cassette, Mount, Player, Recorder
 from tiebreak_conformance.claims import Claim
 from tiebreak_conformance.result import Outcome, Result
-from tiebreak_conformance.samples import DESK
+from tiebreak_conformance.samples import DESK, state
 from tiebreak_conformance.target import Target
 
-__all__ = ["CANARY", "REPLAY_URL", "Subject", "attempt", "distance", "overshoot", "refused"]
+__all__ = ["CANARY", "REPLAY_URL", "Subject", "attempt", "distance", "overshoot", "refused", "server_of"]
 
 CANARY = "canary-5d1f0c7e9b"
 """A made-up key: wherever it turns up, a real one would, too."""
+DIFFERENT = 10
+"""States among the requests that are asked at once."""
 REPLAY_URL = "http://127.0.0.1:1"
 """Where nothing listens: in replay nobody connects to it."""
 
@@ -114,6 +117,21 @@ class Subject:
         return self.open().start()
 
     @property
+    def switches_off(self) -> bool:
+        """Whether the engine can be told to reuse nothing."""
+        return "off" in self.info.caches
+
+    @cached_property
+    def cold(self) -> Decider:
+        """A Decider that reuses nothing; the shared one where the engine always may: its first answer is cold."""
+        return self.open(cache="off") if self.switches_off else self.decider
+
+    @cached_property
+    def alone(self) -> Mapping[str, Answer]:
+        """State -> its answer, asked one after another: what threads and tasks are compared with."""
+        return {text: self.ask(text) for text in (state(f"at once {number}") for number in range(DIFFERENT))}
+
+    @property
     def engine(self) -> Engine:
         """The engine behind the shared Decider."""
         return self.decider.session.engine
@@ -170,10 +188,10 @@ class Subject:
 
     def through(self, make: Callable[[Any], M]) -> tuple[Decider, M]:
         """A Decider whose wire is wrapped: `make` gets the wire (None for real connections) and returns a transport."""
-        opened = self.decider.session.opened
+        server = server_of(self.decider)
         wrapped = make(self._mount)
         self._stack.callback(wrapped.finish)
-        url = self._url or (opened.server.url if opened.server and opened.server.process else None)
+        url = self._url or (server.url if server and server.process else None)
         return self.open(apart=True, url=url, mount=wrapped), wrapped
 
     def ask(self, state: Any, question: Question = DESK, decider: Decider | None = None) -> Answer:
@@ -228,10 +246,10 @@ class Subject:
         if target.wire == "record":
             if self._url is None and target.mount is None and not self.info.capabilities.hosted:
                 # Recorded is what an attached engine says, because that is what is replayed.
-                server = self.open().start().session.opened.server
+                server = server_of(self.open().start())
                 assert server is not None, "A local engine has no wire to record."
                 self._url = server.url
-            self._mount = Recorder(self._mount, target.volatile)
+            self._mount = Recorder(self._mount, target.volatile, target.reads, target.clocks)
             self._stack.callback(self._mount.finish)
 
     def _header(self) -> dict[str, Any]:
@@ -243,7 +261,7 @@ class Subject:
         reference = self.target.model or self.info.default_model
         model: Model | None = None
         if reference and not self.info.capabilities.hosted and self.target.url is None and self.target.mount is None:
-            model = resolve(reference, lambda: self.registry.models()[0])
+            model = resolve(reference, lambda: self.registry.models()[0], formats=self.info.formats)
         return {
             "engine": self.target.engine,
             "engine_version": self.engine.version,
@@ -259,6 +277,12 @@ class Subject:
 
     def _keep(self, claim: Claim, outcome: Outcome, text: str) -> None:
         self.results[claim.id] = Result(id=claim.id, outcome=outcome, text=text)
+
+
+def server_of(decider: Decider) -> Server | None:
+    """What runs or reaches the engine, None for a local one; a target names one server at most, never a fleet."""
+    server = decider.session.opened.server
+    return server if isinstance(server, Server) else None
 
 
 def refused(act: Callable[[], object], *kinds: type[TiebreakError]) -> TiebreakError:

@@ -11,6 +11,7 @@ import attrs
 from tiebreak.errors import InvalidRequest
 from tiebreak.evidence import Evidence
 from tiebreak.plan import Plan
+from tiebreak_conformance.excerpt import Reads
 
 __all__ = ["Oracle", "Target", "WireMode"]
 
@@ -31,6 +32,8 @@ class Target:
             `replay` answers from the cassette, with no network, binary or model file.
         cassette: the file to write or read, for a wire engine.
         volatile: names in request bodies that do not matter for finding a reply (a slot number, say).
+        reads: path -> the type with which the engine reads replies; a recording keeps nothing else of them.
+        clocks: names in replies whose values are times; a recording keeps one of replies that differ in them only.
         mount: makes the httpx transport that stands for the wire, for an engine that has a stub for a server.
         plugin: a module or object with the hooks, for an engine that is not installed.
         env: environment variables while the suite runs; for a key, a made-up one that replay needs.
@@ -49,6 +52,8 @@ class Target:
     wire: WireMode = "live"
     cassette: Path | None = None
     volatile: Sequence[str] = ()
+    reads: Reads = attrs.field(factory=dict)
+    clocks: Sequence[str] = ()
     mount: Callable[[], Any] | None = None
     plugin: object | None = None
     env: Mapping[str, str] = attrs.field(factory=dict)

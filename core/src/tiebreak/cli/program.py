@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import click
 
 from tiebreak import __version__
-from tiebreak.cli import (
-    check,
-    choose,
-    conformance,
-    decide,
-    doctor,
-    engines,
-    explain,
-    models,
-    pull,
-    rate,
-    scaffold,
-    serve,
-)
-from tiebreak.cli.answer import answer
 from tiebreak.cli.streams import output_closed
 
 __all__ = ["program"]
 
+FORMS = ("choose", "check", "rate", "decide")
+"""Commands that ask one question form and hand it to whoever answers; each is a room of its name."""
+
+COMMANDS = {
+    "map": "map:command",
+    "calibrate": "calibrate:command",
+    "serve": "serve:command",
+    "engines": "engines:command",
+    "models": "models:command",
+    "pull": "pull:command",
+    "doctor": "doctor:command",
+    "bench": "bench:command",
+    "conformance": "conformance:command",
+    "cards": "conformance:cards",
+    "new-engine": "scaffold:command",
+}
+"""The others: name -> room and what in it is the command."""
+
 
 class _Program(click.Group):
-    """Lists commands in the order in which they were added, and reports a help text that nobody reads as such."""
+    """Imports a command when it is asked for, and reports a help text that nobody reads as such."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return [*FORMS, "explain", *COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in FORMS:
+            from tiebreak.cli.answer import answer
+
+            found: click.Command = _room(cmd_name).command(answer)
+        elif cmd_name == "explain":
+            found = _room("explain").command()
+        elif cmd_name in COMMANDS:
+            room, _, attribute = COMMANDS[cmd_name].partition(":")
+            found = getattr(_room(room), attribute)
+        else:
+            return None
+        return found
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -64,9 +82,5 @@ def program() -> None:
     """
 
 
-for form in (choose, check, rate, decide):
-    program.add_command(form.command(answer))
-for each in (explain.command(), serve.command, engines.command, models.command, pull.command, doctor.command):
-    program.add_command(each)
-for each in (conformance.command, conformance.cards, scaffold.command):
-    program.add_command(each)
+def _room(name: str) -> Any:
+    return import_module(f"tiebreak.cli.{name}")

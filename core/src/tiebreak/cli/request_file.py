@@ -1,10 +1,10 @@
-"""The request file of `tiebreak decide`: checked whole, and every complaint names the path of what is wrong."""
+"""The files with questions that commands take: checked whole; every complaint names the path of what is wrong."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pydantic
 
@@ -12,7 +12,7 @@ from tiebreak.cli.document import Document
 from tiebreak.errors import InvalidRequest
 from tiebreak.questions import JSON, Question, choice, score, yes_no
 
-__all__ = ["parse"]
+__all__ = ["parse", "parse_columns", "request_of"]
 
 SHOWN = 3
 
@@ -37,8 +37,14 @@ class _Request(_Strict):
     questions: dict[str, _Question]
 
 
+class _Mapped(_Strict):
+    questions: dict[str, _Question]
+    columns: str | list[str] | None = None
+
+
+F = TypeVar("F", _Request, _Mapped)
+
 FIELDS = {"choice": ("options",), "score": ("levels",), "yes_no": ("yes", "no")}
-NAMES = {"questions": tuple(_Question.model_fields), "": tuple(_Request.model_fields)}
 
 
 def parse(document: Document) -> tuple[JSON, dict[str, Question]]:
@@ -47,22 +53,56 @@ def parse(document: Document) -> tuple[JSON, dict[str, Question]]:
     Raises:
         InvalidRequest: naming the path, as in `questions.team.options`, and what should be there.
     """
-    value = document.json()
+    return request_of(document.json(), document.source)
+
+
+def request_of(value: Any, source: str) -> tuple[JSON, dict[str, Question]]:
+    """The state and the questions of a request that was read already.
+
+    Args:
+        value: the JSON value.
+        source: what to call the place that it came from.
+
+    Raises:
+        InvalidRequest: as `parse`.
+    """
+    request = _checked(value, source, _Request)
+    return request.state, {name: _question(name, body) for name, body in request.questions.items()}
+
+
+def parse_columns(document: Document) -> tuple[str | tuple[str, ...] | None, dict[str, Question]]:
+    """The columns that make the state, and the questions, of the file that `tiebreak map` takes.
+
+    Raises:
+        InvalidRequest: as `parse`.
+    """
+    mapped = _checked(document.json(), document.source, _Mapped)
+    questions = {name: _question(name, body) for name, body in mapped.questions.items()}
+    if not questions:
+        raise InvalidRequest(f"The {document.source} asks nothing.", remedy="Put at least one question into it.")
+    if not isinstance(mapped.columns, list):
+        return mapped.columns, questions
+    if not mapped.columns or len(set(mapped.columns)) != len(mapped.columns):
+        raise InvalidRequest("columns is a list of at least one name, each given once.")
+    return tuple(mapped.columns), questions
+
+
+def _checked(value: Any, source: str, form: type[F]) -> F:
+    command, first = ("decide", "state") if form is _Request else ("map", "columns")
     if not isinstance(value, dict):
         raise InvalidRequest(
-            f"The {document.source} is not a JSON object.", remedy='Write {"state": ..., "questions": {...}}.'
+            f"The {source} is not a JSON object.", remedy=f'Write {{"{first}": ..., "questions": {{...}}}}.'
         )
     try:
-        request = _Request.model_validate(value)
+        return form.model_validate(value)
     except pydantic.ValidationError as error:
-        found = [_complaint(each) for each in error.errors(include_url=False, include_context=False)]
+        names = tuple(form.model_fields)
+        found = [_complaint(each, names) for each in error.errors(include_url=False, include_context=False)]
         more = f" ({len(found) - SHOWN} more.)" if len(found) > SHOWN else ""
         raise InvalidRequest(
-            f"The {document.source} is not a request: {' '.join(found[:SHOWN])}{more}",
-            remedy="See `tiebreak decide --help` for its form.",
+            f"The {source} is not a request: {' '.join(found[:SHOWN])}{more}",
+            remedy=f"See `tiebreak {command} --help` for its form.",
         ) from None
-    questions = {name: _question(name, body) for name, body in request.questions.items()}
-    return request.state, questions
 
 
 def _question(name: str, body: _Question) -> Question:
@@ -89,13 +129,13 @@ def _question(name: str, body: _Question) -> Question:
         raise InvalidRequest(f"{where}: {error.message}", remedy=error.remedy) from None
 
 
-def _complaint(error: Any) -> str:
+def _complaint(error: Any, top: tuple[str, ...]) -> str:
     location: tuple[str | int, ...] = error["loc"]
     path = _path(*location)
     if error["type"] == "missing":
         return f"{path} is missing."
     if error["type"] == "extra_forbidden":
-        names = NAMES["questions" if location[0] == "questions" else ""]
+        names = tuple(_Question.model_fields) if location[0] == "questions" else top
         near = difflib.get_close_matches(str(location[-1]), names, n=1, cutoff=0.6)
         meant = f" Did you mean {near[0]!r}?" if near else f" Known there: {', '.join(names)}."
         return f"{path} is not known.{meant}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tiebreak.decider import Decider
     from tiebreak.engine import OptionSpec
 
-__all__ = ["Settings", "flags", "json_flag", "verbose_flag"]
+__all__ = ["Settings", "flags", "json_flag", "option_pairs", "value_of", "verbose_flag"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,9 @@ class Settings:
     """Who is to decide, and how the result is shown.
 
     Attributes:
-        engine, model, layout, readout, cache, url: as for `Decider`.
+        engine, model, layout, readout, cache: as for `Decider`.
+        url: servers to attach to; several are one fleet.
+        calibration: path of a calibration's file.
         option: (name, text) of each `--option`.
         timeout: seconds for the answer.
         memory_override: load even what the memory guard would refuse.
@@ -40,15 +42,20 @@ class Settings:
     layout: str | None = None
     readout: str | None = None
     cache: str | None = None
-    url: str | None = None
+    url: tuple[str, ...] = ()
+    calibration: str | None = None
     option: tuple[tuple[str, str], ...] = ()
     timeout: float | None = None
     memory_override: bool = False
     json: bool = False
     verbose: bool = False
 
-    def decider(self, progress: Progress) -> Decider:
+    def decider(self, progress: Progress, *, once: bool = True) -> Decider:
         """The Decider that these settings describe; nothing is started yet.
+
+        Args:
+            progress: told how far a model is fetched.
+            once: it is asked once or a few times, so that it need not be made for many.
 
         Raises:
             EngineUnavailable: the engine is not installed or its plugin is broken.
@@ -69,7 +76,7 @@ class Settings:
                 raise InvalidRequest(unknown("option", key, specs), engine=name)
             if key in values:
                 raise InvalidRequest(f"--option {key} is given twice.", remedy="Leave one.")
-            values[key] = _value(specs[key], text, name)
+            values[key] = value_of(specs[key], text, name)
         if self.timeout is not None:
             if "timeout" in values:
                 raise InvalidRequest("--timeout and --option timeout are the same.", remedy="Leave one.")
@@ -84,10 +91,12 @@ class Settings:
             layout=self.layout,
             readout=self.readout,
             cache=self.cache,
-            url=self.url,
+            url=self.url[0] if len(self.url) == 1 else None,
+            urls=self.url if len(self.url) > 1 else None,
+            calibration=self.calibration,
             registry=registry,
             progress=progress,
-            **{**info.once, **values},
+            **{**(info.once if once else {}), **values},
         )
 
 
@@ -100,12 +109,15 @@ def flags(command: F) -> F:
             click.option("--layout", metavar="NAME", help="Prompt layout."),
             click.option("--readout", metavar="NAME", help="How probabilities are read."),
             click.option("--cache", metavar="NAME", help="Cache policy: prefix, off, or one of the engine's own."),
-            click.option("--url", metavar="URL", help="Attach to a running server instead of starting one."),
+            click.option(
+                "--url", metavar="URL", multiple=True, help="Attach to a running server; may be repeated for several."
+            ),
+            click.option("--calibration", metavar="FILE", help="Temperatures that `tiebreak calibrate` fitted."),
             click.option(
                 "--option",
                 metavar="NAME=VALUE",
                 multiple=True,
-                callback=_pairs,
+                callback=option_pairs,
                 help="An option of the engine; may be repeated.",
             ),
             click.option("--timeout", metavar="SECONDS", type=float, help="Seconds for the answer.  [default: 60]"),
@@ -128,7 +140,10 @@ def verbose_flag(command: F) -> F:
     return click.option("--verbose", is_flag=True, expose_value=False, help="On error, print the traceback.")(command)
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def option_pairs(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(name, text) of each NAME=VALUE; a callback of click's."""
     pairs = []
     for text in given:
         name, equals, value = text.partition("=")
@@ -146,7 +161,7 @@ def _temperature() -> OptionSpec:
     return OptionSpec(name="temperature", type=float, help="A number from 0.01 to 100.")
 
 
-def _value(spec: OptionSpec, text: str, engine: str) -> Any:
+def value_of(spec: OptionSpec, text: str, engine: str) -> Any:
     """Text from the command line as the type that the option wants."""
     wrong = InvalidRequest(
         f"Option {spec.name} is {text!r}, not {_ARTICLED.get(spec.type, spec.type.__name__)}.",

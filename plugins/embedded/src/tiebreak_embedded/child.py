@@ -14,15 +14,18 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiebreak.errors import EngineError, TiebreakError
-from tiebreak.models import Model
-from tiebreak_embedded.engine import EmbeddedEngine
 from tiebreak_embedded.link import SECRET, Link, Message
+from tiebreak_embedded.model import load
+
+if TYPE_CHECKING:
+    from tiebreak_embedded.engine import EmbeddedEngine
 
 __all__ = ["main"]
 
+_NEWS = 0.5  # seconds that a question about the state waits for it to change
 _MORE = 2  # threads beside those that decide: one to explain, one to close
 
 
@@ -59,7 +62,8 @@ class _Child:
         link.close()
 
     def _state(self) -> tuple[str, Any]:
-        if not self._loaded.is_set():
+        # Loading takes a moment: who asks is told at its end, not at the next question.
+        if not self._loaded.wait(_NEWS):
             return "loading", None
         if self._error is not None:
             return "failed", self._error
@@ -105,8 +109,14 @@ def main(port: int, order: str) -> None:
     secret = os.environ.pop(SECRET)
     told = json.loads(order)
     listener = socket.create_server(("127.0.0.1", port))
-    model = Model(reference=told["reference"], name=told["name"], path=Path(told["path"]))
-    child = _Child(EmbeddedEngine(model, told["options"]))
+    path = Path(told["path"])
+    # Most of the time goes into reading the file, and most of the rest into importing what serves it.
+    weights = ThreadPoolExecutor(1).submit(load, path, told["options"])
+    from tiebreak.models import Model
+    from tiebreak_embedded.engine import EmbeddedEngine
+
+    model = Model(reference=told["reference"], name=told["name"], path=path)
+    child = _Child(EmbeddedEngine(model, told["options"], weights.result))
     threading.Thread(target=child.load, daemon=True).start()
     while True:
         link = Link.accept(listener, secret)

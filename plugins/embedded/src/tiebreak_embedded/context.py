@@ -8,7 +8,6 @@ token (see `schedule`).
 from __future__ import annotations
 
 import ctypes as c
-import importlib
 import threading
 import time
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ class Context:
 
     Args:
         library: the build.
-        path: a GGUF file.
+        model: a GGUF file, or one that is loaded: once there is a context, it closes with it.
         options: how the context is made.
 
     Attributes:
@@ -60,7 +59,7 @@ class Context:
         EngineStartError: no context could be made, or it fails its own check.
     """
 
-    def __init__(self, library: Library, path: Path, options: ContextOptions | None = None) -> None:
+    def __init__(self, library: Library, model: Path | Model, options: ContextOptions | None = None) -> None:
         self.options = options or ContextOptions()
         self.options.check()
         self.library = library
@@ -70,18 +69,16 @@ class Context:
         self.decoded_tokens = 0
         self._call = library.call
         self._context: int | None = None
-        numpy = threading.Thread(target=importlib.import_module, args=("numpy",))
-        numpy.start()  # its import takes as long as a small model's load, and can run beside it
-        try:
-            self.model = Model(library, path, gpu_layers=self.options.gpu_layers)
-        finally:
-            numpy.join()
+        given = isinstance(model, Model)
+        self.model = model if isinstance(model, Model) else Model(library, model, gpu_layers=self.options.gpu_layers)
         try:
             self.window = self._window()
             self._open()
             self.exact = self._canary()
         except BaseException:
-            self.close()
+            self._free()
+            if not given:
+                self.model.close()
             raise
 
     def decode(self, items: Sequence[Item]) -> list[list[Reading]]:
@@ -226,10 +223,13 @@ class Context:
     def close(self) -> None:
         """Free context and model; a second call does nothing."""
         with self.lock:
-            context, self._context = self._context, None
-            if context is not None:
-                self._call["llama_free"](context)
+            self._free()
             self.model.close()
+
+    def _free(self) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            self._call["llama_free"](context)
 
     def _alive(self) -> int:
         if self._context is None:

@@ -6,31 +6,34 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tiebreak.engine import Capabilities, Limits, LocalEngine, Vocabulary
-from tiebreak.errors import EngineError, EngineUnavailable, InvalidRequest
+from tiebreak.errors import EngineError, InvalidRequest
 from tiebreak.evidence import Outcome
+from tiebreak.ledger import Budget
 from tiebreak.memory import Footprint
-from tiebreak.models import Model
+from tiebreak.models import Model as ModelFile
 from tiebreak.plan import Plan
+from tiebreak.turns import Turns
 from tiebreak_embedded.asked import Asked, Spent
 from tiebreak_embedded.checkpoint_file import Binding
 from tiebreak_embedded.checkpoints import CheckpointTree, SavingPolicy
 from tiebreak_embedded.context import Context, ContextOptions
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
-from tiebreak_embedded.library import Library, open_library
+from tiebreak_embedded.library import Library
+from tiebreak_embedded.model import Model, load, refuse_fork
 from tiebreak_embedded.prompts import Prompts
 from tiebreak_embedded.reading import Read
 from tiebreak_embedded.runner import Runner
 from tiebreak_embedded.stems import Leaf
 from tiebreak_embedded.store import CheckpointStore
 from tiebreak_embedded.targets import Targets
-from tiebreak_embedded.turns import Turns
 from tiebreak_embedded.vocabulary import vocabulary
 
 __all__ = ["EmbeddedEngine"]
@@ -45,9 +48,12 @@ class EmbeddedEngine(LocalEngine):
     Args:
         model: with a path.
         options: every option of `INFO`.
+        weights: loads the model; None loads it as `load` does. For who has begun to.
     """
 
-    def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: ModelFile, options: Mapping[str, Any], weights: Callable[[], Model] | None = None
+    ) -> None:
         self.info = INFO
         self.capabilities: Capabilities = attrs.evolve(
             INFO.capabilities,
@@ -57,8 +63,16 @@ class EmbeddedEngine(LocalEngine):
         self.limits: Limits = attrs.evolve(INFO.limits, window_tokens=options["context"])
         self.vocabulary = Vocabulary()
         self.model_sha256 = model.sha256
+        self.cache_budget = Budget(
+            bytes=options["cache_mib"] << 20,
+            entries=options["cache_entries"],
+            option="cache_mib",
+            entries_option="cache_entries",
+            unit=1 << 20,
+        )
         self._model = model
         self._options = options
+        self._weights = weights
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
         self._process = os.getpid()
@@ -82,26 +96,30 @@ class EmbeddedEngine(LocalEngine):
         """
         if self.ready:
             return
-        self._refuse_fork(self._process)
+        refuse_fork(self._process)
         with self._lock:
             if self._loaded is not None:
                 return
             options = self._options
-            library = open_library(options["library"], wait=options["wait"])
-            self._refuse_fork(library.process)
-            assert self._model.path is not None
-            context = Context(
-                library,
-                self._model.path,
-                ContextOptions(
-                    window=options["context"],
-                    sequences=options["sequences"],
-                    threads=options["threads"],
-                    gpu_layers=options["gpu_layers"],
-                ),
+            settings = ContextOptions(
+                window=options["context"],
+                sequences=options["sequences"],
+                threads=options["threads"],
+                gpu_layers=options["gpu_layers"],
             )
+            settings.check()
+            assert self._model.path is not None
+            model = self._weights() if self._weights else load(self._model.path, options)
+            library = model.library
             try:
-                loaded = _Loaded(context, options, self._store(library))
+                with ThreadPoolExecutor(1) as beside:
+                    words = beside.submit(vocabulary, model)  # while llama.cpp clears the memory of the context
+                    context = Context(library, model, settings)
+            except BaseException:
+                model.close()
+                raise
+            try:
+                loaded = _Loaded(context, words.result(), options, self._store(library))
             except BaseException:
                 context.close()
                 raise
@@ -174,28 +192,22 @@ class EmbeddedEngine(LocalEngine):
         return CheckpointStore(Path(folder).expanduser(), binding, self._options["cache_mib"] << 20)
 
     def _ready(self) -> _Loaded:
-        self._refuse_fork(self._process)
+        refuse_fork(self._process)
         loaded = self._loaded
         if loaded is None:
             raise EngineError("It is closed, or was never started.", remedy="Call start().", engine=INFO.name)
         return loaded
 
-    def _refuse_fork(self, process: int) -> None:
-        if process != os.getpid():
-            raise EngineUnavailable(
-                "llama.cpp was loaded before this process was forked, and its threads did not come along.",
-                remedy="Ask the first question after the fork, start workers with 'spawn', or set isolate=True.",
-                engine=INFO.name,
-            )
-
 
 class _Loaded:
     """All that exists only while a model is loaded."""
 
-    def __init__(self, context: Context, options: Mapping[str, Any], store: CheckpointStore | None) -> None:
+    def __init__(
+        self, context: Context, words: Vocabulary, options: Mapping[str, Any], store: CheckpointStore | None
+    ) -> None:
         self.context = context
         self.store = store
-        self.vocabulary = vocabulary(context.model)
+        self.vocabulary = words
         self.prompts = Prompts(context.model)
         self.targets = Targets(context.model, self.vocabulary)
         self.tree = CheckpointTree(max_bytes=options["cache_mib"] << 20, max_entries=options["cache_entries"])

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import ctypes as c
+import importlib
 import os
+import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tiebreak.errors import EngineError, InvalidRequest, ModelUnavailable, Unsupported
+from tiebreak.errors import EngineError, EngineUnavailable, InvalidRequest, ModelUnavailable, Unsupported
 from tiebreak_embedded.abi import ChatMessage
-from tiebreak_embedded.library import Library
+from tiebreak_embedded.library import Library, open_library
 
-__all__ = ["Model"]
+__all__ = ["Model", "load"]
+
+
+def load(path: Path, options: Mapping[str, Any]) -> Model:
+    """Load a file into the llama.cpp build that an engine's options name.
+
+    Raises:
+        EngineUnavailable: no llama.cpp is installed, or it was loaded before this process was forked.
+        ModelUnavailable, Unsupported: see `Model`.
+    """
+    library = open_library(options["library"], wait=options["wait"])
+    refuse_fork(library.process)
+    return Model(library, path, gpu_layers=options["gpu_layers"])
+
+
+def refuse_fork(process: int) -> None:
+    """Refuse to go on where llama.cpp was loaded in another process than this one.
+
+    Raises:
+        EngineUnavailable: this process was forked from that one.
+    """
+    if process != os.getpid():
+        raise EngineUnavailable(
+            "llama.cpp was loaded before this process was forked, and its threads did not come along.",
+            remedy="Ask the first question after the fork, start workers with 'spawn', or set isolate=True.",
+            engine="embedded",
+        )
 
 
 class Model:
@@ -36,7 +66,10 @@ class Model:
             library.load_backends()
         params = self._call["llama_model_default_params"]()
         params.set_int(library.layout.gpu_layers, gpu_layers)
+        numpy = threading.Thread(target=importlib.import_module, args=("numpy",))
+        numpy.start()  # its import takes as long as a small model's load, and can run beside it
         self._handle: int | None = self._call["llama_model_load_from_file"](os.fsencode(path), params)
+        numpy.join()
         if not self._handle:
             raise ModelUnavailable(
                 f"llama.cpp cannot load {path} ({path.stat().st_size:,} bytes).",

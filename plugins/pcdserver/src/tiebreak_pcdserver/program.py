@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tiebreak.binaries import Binary, Search, find_binary
+from tiebreak import doctor
+from tiebreak.binaries import Binary, Search, build, find_binary, in_wheel
 from tiebreak.command import Command
 from tiebreak.doctor import Finding
-from tiebreak.errors import EngineUnavailable
 from tiebreak.gguf import Gguf
 from tiebreak.memory import Footprint
 from tiebreak_pcdserver.info import WINDOW
@@ -39,7 +36,7 @@ def find(explicit: str | None = None) -> Binary:
             explicit=explicit,
             variable="TIEBREAK_PCD_SERVER",
             names=(PROGRAM,),
-            wheel=_in_wheel,
+            wheel=lambda: in_wheel(WHEEL, PROGRAM),
             wheel_name=WHEEL,
             extra="tiebreak-pcdserver[server]",
         )
@@ -55,10 +52,8 @@ def command(program: Binary, model: Path, options: Mapping[str, Any]) -> Command
 
 
 def version(program: Binary) -> str:
-    """The build: the wheel's version, or the start of the file's SHA-256, since the program has no version flag."""
-    if program.source == WHEEL:
-        return f"{WHEEL} {metadata.version(WHEEL)}"
-    return f"sha256 {hashlib.sha256(program.path.read_bytes()).hexdigest()[:12]}"
+    """The build; the program has no version flag."""
+    return build(program, WHEEL)
 
 
 def footprint(header: Gguf | None, options: Mapping[str, Any]) -> Footprint:
@@ -80,15 +75,7 @@ def footprint(header: Gguf | None, options: Mapping[str, Any]) -> Footprint:
 
 def findings() -> Sequence[Finding]:
     """What `tiebreak doctor pcdserver` reports."""
-    try:
-        program = find()
-    except EngineUnavailable as error:
-        return [Finding(subject="binary", state="fail", detail=error.message, remedy=error.remedy)]
-    return [
-        Finding(subject="binary", state="ok", detail=f"{program.path} ({program.source})"),
-        Finding(subject="version", state="ok", detail=version(program)),
-        _threads(),
-    ]
+    return doctor.program(find, version, lambda program: [_threads()])
 
 
 def _threads() -> Finding:
@@ -103,12 +90,3 @@ def _threads() -> Finding:
         detail=f"it starts {threads} threads, but this process may use {free} CPUs only: answers will take seconds",
         remedy="Allow as many CPUs as the machine has, or use another engine, for example slot.",
     )
-
-
-def _in_wheel() -> Path | None:
-    spec = importlib.util.find_spec(WHEEL)  # finds a top-level package without importing it
-    for place in (spec and spec.submodule_search_locations) or ():
-        path = Path(place) / "_bin" / (f"{PROGRAM}.exe" if sys.platform == "win32" else PROGRAM)
-        if path.is_file():
-            return path
-    return None

@@ -10,10 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from tiebreak import doctor
 from tiebreak.binaries import Binary, Search, find_binary
 from tiebreak.command import Command
 from tiebreak.doctor import Finding
-from tiebreak.errors import EngineUnavailable
 
 __all__ = ["command", "find", "findings", "version"]
 
@@ -86,15 +86,9 @@ def cores() -> int:
 
 def findings() -> Sequence[Finding]:
     """What `tiebreak doctor slot` reports."""
-    try:
-        program = find()
-    except EngineUnavailable as error:
-        return [Finding(subject="binary", state="fail", detail=error.message, remedy=error.remedy)]
-    return [
-        Finding(subject="binary", state="ok", detail=f"{program.path} ({program.source})"),
-        Finding(subject="version", state="ok", detail=version(program)),
-        Finding(subject="threads", state="ok", detail=f"{cores()} by default"),
-    ]
+    return doctor.program(
+        find, version, lambda program: [Finding(subject="threads", state="ok", detail=f"{cores()} by default")]
+    )
 
 
 def _launcher() -> Path | None:

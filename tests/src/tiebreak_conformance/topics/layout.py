@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,7 +13,7 @@ from tiebreak.plan import Plan
 from tiebreak.questions import JSON, Question, Request, choice
 from tiebreak_conformance.claims import Topic, check
 from tiebreak_conformance.samples import DESK, ask_all, described, many, state
-from tiebreak_conformance.subject import refused
+from tiebreak_conformance.subject import attempt, refused
 
 if TYPE_CHECKING:
     from tiebreak_conformance.subject import Subject
@@ -71,17 +72,26 @@ class LayoutChecks(Topic):
     )
     def test_layo_03_nothing_is_left_out(self, subject: Subject) -> str | None:
         ending = "It ends with these words: quince, sloe, medlar."
-        questions = {"team": described(ending)}
         text = f"{state('LAYO-03')} {'More text. ' * 120}The last words: juniper, rowan."
-        plan = _plan(subject, Request.of(text, questions))
-        if _opaque(plan):
-            return OPAQUE
-        whole = "".join(row.text() for row in plan.rows)
-        assert questions["team"].text in whole, "the question is not there as it was given"
-        assert text in whole, "the state is not there as it was given"
-        for option in questions["team"].options:
-            assert option.name in whole, f"option {option.name!r} is missing"
-            assert option.description is None or option.description in whole, f"{option.name!r} lost its description"
+        said = 0
+        for question in (
+            described(ending),
+            choice("Which team should answer?", {"billing": "Money.", "other": ending}),
+        ):
+            plan = attempt(partial(_plan, subject, Request.of(text, {"team": question})), InvalidRequest)
+            if isinstance(plan, InvalidRequest):
+                continue
+            if _opaque(plan):
+                return OPAQUE
+            said += 1
+            whole = "".join(row.text() for row in plan.rows)
+            assert question.text in whole, "the question is not there as it was given"
+            assert text in whole, "the state is not there as it was given"
+            for option in question.options:
+                told = option.description is None or option.description in whole
+                assert option.name in whole, f"option {option.name!r} is missing"
+                assert told, f"{option.name!r} lost its description"
+        assert said, "it refuses two options that are described by a sentence each"
         return None
 
     @check(

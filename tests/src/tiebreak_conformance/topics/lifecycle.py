@@ -15,7 +15,7 @@ from tiebreak.engine import LocalEngine
 from tiebreak.errors import EngineError, InvalidRequest
 from tiebreak_conformance.claims import Topic, check
 from tiebreak_conformance.samples import state
-from tiebreak_conformance.subject import refused
+from tiebreak_conformance.subject import refused, server_of
 
 if TYPE_CHECKING:
     from tiebreak.decider import Decider
@@ -155,12 +155,12 @@ class LifecycleChecks(Topic):
 
 
 def _pid(decider: Decider) -> int | None:
-    server = decider.session.opened.server
+    server = server_of(decider)
     return server.process.pid if server and server.process else None
 
 
 def _port(decider: Decider) -> int | None:
-    server = decider.session.opened.server
+    server = server_of(decider)
     return int(server.url.rpartition(":")[2]) if server and server.process else None
 
 

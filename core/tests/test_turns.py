@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tiebreak.errors import EngineError, EngineHung
-from tiebreak_embedded.turns import Turns
+from tiebreak.turns import Turns
 
 
 class Work:

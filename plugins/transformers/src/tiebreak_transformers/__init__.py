@@ -1,0 +1,1 @@
+"""The `transformers` engine of tiebreak: Hugging Face models on PyTorch; see `hooks`."""

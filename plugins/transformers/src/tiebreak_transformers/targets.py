@@ -1,0 +1,97 @@
+"""`Target`: which tokens are read at the slot of a row, and how they become scores of its labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import attrs
+
+from tiebreak.engine import Vocabulary
+from tiebreak.errors import InvalidRequest, Unsupported
+from tiebreak.evidence import TokenScores
+from tiebreak.plan import Row
+from tiebreak_transformers.info import INFO
+from tiebreak_transformers.tokens import Tokens
+
+__all__ = ["Target", "Targets"]
+
+_KEPT = 512
+
+
+@attrs.frozen
+class Target:
+    """How a row's labels are read.
+
+    Attributes:
+        ids: tokens to read at the slot.
+        groups: per label the indices into `ids` that count for it.
+    """
+
+    ids: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+    def score(self, logprobs: Sequence[float], top: str) -> TokenScores:
+        """Scores of the labels out of the log-probabilities of `ids`."""
+        return TokenScores(logprobs=tuple(_sum(logprobs, group) for group in self.groups), top=top)
+
+
+class Targets:
+    """Makes targets, and remembers those of labels that repeat.
+
+    Args:
+        tokens: the model's tokenizer.
+        vocabulary: its letter labels.
+    """
+
+    def __init__(self, tokens: Tokens, vocabulary: Vocabulary) -> None:
+        self._tokens = tokens
+        self._letters: Mapping[str, int] = vocabulary.labels
+        self._of = lru_cache(maxsize=_KEPT)(self._make)
+
+    def of(self, row: Row) -> Target:
+        """The target of a row.
+
+        Raises:
+            Unsupported: a label takes several tokens.
+            InvalidRequest: two labels are the same token.
+        """
+        return self._of(row.labels, row.loose)
+
+    def _make(self, labels: tuple[str, ...], loose: bool) -> Target:
+        spelt = [self._spellings(label, loose) for label in labels]
+        ids = tuple(dict.fromkeys(token for tokens in spelt for token in tokens))
+        if sum(map(len, spelt)) != len(ids):
+            raise InvalidRequest(
+                f"Two of the labels {list(labels)} are the same token.",
+                remedy="Spell them so that they differ.",
+                engine=INFO.name,
+            )
+        place = {token: index for index, token in enumerate(ids)}
+        return Target(ids, tuple(tuple(place[token] for token in tokens) for tokens in spelt))
+
+    def _spellings(self, label: str, loose: bool) -> tuple[int, ...]:
+        """The single tokens that spell a label."""
+        if label in self._letters and not loose:
+            return (self._letters[label],)
+        texts = (label, f" {label}") if loose else (label,)
+        single = [ids[0] for text in texts if len(ids := self._tokens.encode(text, special=False)) == 1]
+        if loose and label in self._letters:
+            single.insert(0, self._letters[label])
+        if not single:
+            raise Unsupported(
+                f"The label {label!r} takes several tokens; one slot is read here.",
+                remedy="Use a layout whose labels are letters, or engine='embedded'.",
+                engine=INFO.name,
+            )
+        return tuple(dict.fromkeys(single))
+
+
+def _sum(logprobs: Sequence[float], indices: Sequence[int]) -> float:
+    """The logarithm of the mass that several tokens hold together."""
+    if len(indices) == 1:
+        return logprobs[indices[0]]
+    values = [logprobs[index] for index in indices]
+    peak = max(values)
+    return peak + math.log(math.fsum(math.exp(value - peak) for value in values))
