@@ -41,16 +41,16 @@ class Words:
 
     def one(self) -> dict[str, Question]:
         """One question: a choice of four."""
-        return {"team": choice(f"{self.number(4)}: which team?", ["roads", "waste", "noise", "parks"])}
+        return {"team": choice(f"{self.number(4)}: which team should handle this?", ["roads", "waste", "noise", "parks"])}
 
     def two(self) -> dict[str, Question]:
         """Two questions: a choice of four and a yes/no."""
-        return {**self.one(), "today": yes_no(f"{self.number(4)}: does it have to be today?")}
+        return {**self.one(), "today": yes_no(f"{self.number(4)}: does it have to be settled today?")}
 
     def three(self) -> dict[str, Question]:
         """Three questions: a choice, a yes/no, and a score of five levels (which may take five prompts)."""
         levels = ["calm", "cool", "annoyed", "angry", "furious"]
-        return {**self.two(), "anger": score(f"{self.number(4)}: how angry is it?", levels)}
+        return {**self.two(), "anger": score(f"{self.number(4)}: how angry is the writer?", levels)}
 
 
 def state_tokens(decider: Decider, state: str) -> int | None:
