@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tiebreak import Decider, Decision, InvalidRequest, Question, choice, score, yes_no
+from tiebreak import Decider, Decision, DecisionWarning, InvalidRequest, Question, choice, score, yes_no
 from tiebreak.pool import Pool
 from tiebreak.questions import Request
 from tiebreak_embedded.engine import EmbeddedEngine
@@ -103,8 +103,9 @@ def test_a_state_that_llama_refuses_is_a_fallback_and_the_answer_the_same(fresh:
 def test_a_pinned_prefix_outlives_the_rotation(fresh: Make) -> None:
     with fresh(cache_entries=1, sequences=1) as decider:
         decider.pin(state="the state")
-        for number in range(6):
-            decider.decide(f"other {number % 3}", {"team": TEAM})
+        with pytest.warns(DecisionWarning, match="3 prefixes take turns in a cache of 1 entries"):
+            for number in range(6):
+                decider.decide(f"other {number % 3}", {"team": TEAM})
         report = decider.decide("the state", {"team": TEAM}).cache
         assert report.status == "hit"
         assert report.checkpoint_bytes
