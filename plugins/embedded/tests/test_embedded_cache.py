@@ -103,9 +103,10 @@ def test_a_state_that_llama_refuses_is_a_fallback_and_the_answer_the_same(fresh:
 def test_a_pinned_prefix_outlives_the_rotation(fresh: Make) -> None:
     with fresh(cache_entries=1, sequences=1) as decider:
         decider.pin(state="the state")
+        others = [(f"other {number % 3}", {"team": TEAM}) for number in range(6)]
         with pytest.warns(DecisionWarning, match="3 prefixes take turns in a cache of 1 entries"):
-            for number in range(6):
-                decider.decide(f"other {number % 3}", {"team": TEAM})
+            decisions = [decider.decide(*each) for each in others]
+        assert all(decision.cache.status == "miss" for decision in decisions)
         report = decider.decide("the state", {"team": TEAM}).cache
         assert report.status == "hit"
         assert report.checkpoint_bytes
