@@ -153,6 +153,13 @@ class Transport:
         return wire
 
 
+class _Headers(dict[str, str]):
+    """Headers, a key perhaps among them; a repr, also one in a traceback with locals, names them only."""
+
+    def __repr__(self) -> str:
+        return f"<headers {', '.join(self)}>"
+
+
 class _Policy:
     """What to do about one call that was lost or refused: again, after how long, or not."""
 
@@ -167,10 +174,10 @@ class _Policy:
         self.waited = 0.0
         """Seconds spent on our side: for the pace, and between attempts."""
 
-    def headers(self, engine: Mapping[str, str]) -> dict[str, str]:
+    def headers(self, engine: Mapping[str, str]) -> _Headers:
         """All headers of the call: the usual ones, the engine's, its own."""
         own = {"content-type": "application/json"} if self._call.body else {}
-        return {"accept": "application/json", **own, **engine, **self._call.headers}
+        return _Headers({"accept": "application/json", **own, **engine, **self._call.headers})
 
     def lost(self, lost: NoReply) -> float:
         """Seconds to wait before another try, or an error."""

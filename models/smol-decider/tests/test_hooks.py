@@ -27,8 +27,8 @@ def test_it_names_stages_that_the_core_has() -> None:
 
 
 def test_what_was_fitted_is_given_for_each_layout() -> None:
-    assert INFO.temperatures_in("decider") == {"choice": 2.25, "yes_no": 3.25}
-    assert INFO.temperatures_in("schema-first") == {"choice": 1.55, "yes_no": 3.2}
+    assert INFO.temperatures_in("decider") == {"choice": 1.48, "yes_no": 1.79}
+    assert INFO.temperatures_in("schema-first") == {"choice": 1.42, "yes_no": 1.61}
 
 
 def test_listing_it_loads_no_numpy() -> None:

@@ -41,7 +41,9 @@ class Words:
 
     def one(self) -> dict[str, Question]:
         """One question: a choice of four."""
-        return {"team": choice(f"{self.number(4)}: which team should handle this?", ["roads", "waste", "noise", "parks"])}
+        return {
+            "team": choice(f"{self.number(4)}: which team should handle this?", ["roads", "waste", "noise", "parks"])
+        }
 
     def two(self) -> dict[str, Question]:
         """Two questions: a choice of four and a yes/no."""
