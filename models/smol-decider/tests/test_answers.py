@@ -11,6 +11,11 @@ from tiebreak.models import Model
 
 pytestmark = [pytest.mark.live, pytest.mark.filterwarnings("ignore::tiebreak.session.DecisionWarning")]
 
+COMPLAINTS = {
+    "There is a deep hole in the asphalt in front of our house.": "roads",
+    "Nobody has emptied the garbage for three weeks.": "waste",
+    "The bar downstairs plays techno until four in the morning.": "noise",
+}
 ROOMS = {"roads": "potholes and pavements", "waste": "bins and litter", "noise": "loud sound at night"}
 
 
@@ -21,18 +26,23 @@ def decider(request: pytest.FixtureRequest, model: Model) -> Iterator[Decider]:
         yield found
 
 
-@pytest.mark.parametrize(
-    "state, answer",
-    [
-        ("There is a deep hole in the asphalt in front of our house.", "roads"),
-        ("Nobody has emptied the garbage for three weeks.", "waste"),
-        ("The bar downstairs plays techno until four in the morning.", "noise"),
-    ],
-)
+@pytest.mark.parametrize("state, answer", COMPLAINTS.items())
 def test_choices(decider: Decider, state: str, answer: str) -> None:
     found = decider.choose(state, ROOMS, "Which department handles this complaint?")
     assert found.value == answer
     assert found.calibrated == "model card of smol-decider"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("roads", "waste", "noise"), ("street and pavement upkeep", "refuse", "acoustic disturbances"), ("R", "W", "N")],
+    ids=["words", "synonyms of other lengths", "letters"],
+)
+def test_what_an_option_is_called_does_not_change_which_is_picked(decider: Decider, names: tuple[str, ...]) -> None:
+    options = dict(zip(names, ROOMS.values(), strict=True))
+    states = list(COMPLAINTS)
+    found = [decider.choose(state, options, "Which department handles this complaint?").value for state in states]
+    assert found == list(names)
 
 
 def test_yes_and_no(decider: Decider) -> None:

@@ -27,7 +27,7 @@ INFO = EngineInfo(
     stages={"load": "fixed", "layout": "open", "readout": "open", "cache": "named"},
     # A crash in native code must not end a command without a word, and one question needs no room for eight.
     once={"isolate": True, "sequences": 2},
-    default_model="smollm2-135m",
+    default_model="smol-decider",
     options=(
         OptionSpec(
             name="threads",
