@@ -15,7 +15,7 @@ INFO = ModelInfo(
     licence="Apache-2.0",
     layouts=("decider", "schema-first"),
     readout="letters",
-    # Fitted on h, one part of the held-out families. Rubrics are read as they are: dividing them gained nothing elsewhere.
+    # Fitted on h, one part of the held-out families. Rubrics are read as they are: dividing gained nothing elsewhere.
     temperatures={"choice": 1.48, "yes_no": 1.79},
     layout_temperatures={"schema-first": {"choice": 1.42, "yes_no": 1.61}},
     # Trained on the labels against each other: how much the rest of the vocabulary gets was never part of the loss.
