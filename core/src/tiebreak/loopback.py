@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from tiebreak.calls import Call
@@ -29,7 +30,7 @@ class LoopbackWire:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: defaultdict[str, list[tuple[float, http.client.HTTPConnection]]] = defaultdict(list)
+        self._idle: defaultdict[str, list[tuple[float, _Connection]]] = defaultdict(list)
 
     def exchange(self, call: Call, url: str, headers: Mapping[str, str], seconds: float) -> Answered:
         """Send a call and read its reply.
@@ -50,6 +51,7 @@ class LoopbackWire:
                 _connect(connection)
             connection.sock.settimeout(seconds)
             connection.request(call.method, _base(url) + call.path, call.body or None, headers)
+            connection.flush()
             response = connection.getresponse()
             body = response.read()
         except BaseException as error:
@@ -72,7 +74,7 @@ class LoopbackWire:
         for connection in kept:
             connection.close()
 
-    def _kept(self, url: str) -> http.client.HTTPConnection | None:
+    def _kept(self, url: str) -> _Connection | None:
         """The connection used last, which is the likeliest to be alive, or None."""
         while True:
             with self._lock:
@@ -84,7 +86,7 @@ class LoopbackWire:
                 return connection
             connection.close()
 
-    def _keep(self, url: str, connection: http.client.HTTPConnection) -> None:
+    def _keep(self, url: str, connection: _Connection) -> None:
         with self._lock:
             idle = self._idle[url]
             idle.append((time.monotonic(), connection))
@@ -93,12 +95,30 @@ class LoopbackWire:
             oldest.close()
 
 
-def _made(url: str) -> http.client.HTTPConnection:
+class _Connection(http.client.HTTPConnection):
+    """Sends head and body together: apart they would wake the other side twice."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host, port)
+        self._held: list[bytes] = []
+
+    def send(self, data: Any) -> None:
+        """Hold a part back until `flush`."""
+        self._held.append(data)
+
+    def flush(self) -> None:
+        """Send what was held back."""
+        data = b"".join(self._held)
+        self._held.clear()
+        self.sock.sendall(data)
+
+
+def _made(url: str) -> _Connection:
     parts = urlsplit(url)
-    return http.client.HTTPConnection(parts.hostname or "", parts.port or 80)
+    return _Connection(parts.hostname or "", parts.port or 80)
 
 
-def _connect(connection: http.client.HTTPConnection) -> None:
+def _connect(connection: _Connection) -> None:
     try:
         connection.connect()
     except TimeoutError:
@@ -112,7 +132,7 @@ def _base(url: str) -> str:
     return urlsplit(url).path
 
 
-def _ended(connection: http.client.HTTPConnection) -> bool:
+def _ended(connection: _Connection) -> bool:
     """Whether something arrived on an idle connection: nothing was asked, so that is its end."""
     try:
         connection.sock.settimeout(0)
