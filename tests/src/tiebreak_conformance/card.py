@@ -63,7 +63,7 @@ class ReportCard:
             engine=subject.target.engine,
             engine_version=subject.engine.version if loaded else "",
             plugin=receipt.plugin if receipt else "",
-            model=known.get("model") or (receipt.model if receipt else ""),
+            model=known.get("model") or (_public(receipt.model) if receipt else ""),
             model_sha256=known.get("model_sha256") or (subject.engine.model_sha256 if loaded else None),
             wire=subject.target.wire,
             date=known.get("date") or datetime.now(timezone.utc).date().isoformat(),
@@ -208,3 +208,9 @@ def cells(card: ReportCard) -> list[str]:
 
 def _row(result: Result) -> dict[str, str]:
     return {"outcome": result.outcome, "text": " ".join(result.text.split())[:300]}
+
+
+def _public(model: str) -> str:
+    """A model reference without the folders of the machine that it was tested on."""
+    path = Path(model)
+    return path.name if path.is_absolute() else model
