@@ -141,3 +141,19 @@ def test_a_header_cannot_smuggle_another(wire: LoopbackWire, peer: Peer) -> None
     with pytest.raises(ValueError, match="Invalid header"):
         wire.exchange(ASK, peer.url, {"x": "1\r\ny: 2"}, 5.0)
     assert peer.heard == []
+
+
+def test_a_refusal_that_comes_before_all_was_sent_is_heard(wire: LoopbackWire) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse() -> None:
+            connection, _ = server.accept()
+            with closing(connection):
+                connection.recv(1 << 10)
+                connection.sendall(b"HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig")
+                connection.shutdown(socket.SHUT_WR)
+
+        threading.Thread(target=refuse, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        answered = wire.exchange(Call(method="POST", path="/ask", body=b"x" * 20_000_000), url, {}, 20.0)
+    assert (answered.status, answered.body) == (413, b"big")

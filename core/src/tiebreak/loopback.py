@@ -6,6 +6,7 @@ the internet (proxies, redirects, pools with events for async) costs more there 
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -51,7 +52,9 @@ class LoopbackWire:
                 _connect(connection)
             connection.sock.settimeout(seconds)
             connection.request(call.method, _base(url) + call.path, call.body or None, headers)
-            connection.flush()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                # Who refuses a request before all of it was there closes the connection, and has said why.
+                connection.flush()
             response = connection.getresponse()
             body = response.read()
         except BaseException as error:
