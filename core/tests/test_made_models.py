@@ -162,7 +162,8 @@ def test_a_damaged_file_is_made_again(plugin: Path) -> None:
 
 def test_two_versions_lie_side_by_side(plugin: Path) -> None:
     first = resolve("acme", acme(plugin)).path
-    (plugin / "content").write_bytes((plugin / "content").read_bytes()[:-1] + b"!")
+    content = (plugin / "content").read_bytes()
+    (plugin / "content").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))  # another byte, whatever it was
     second = resolve("acme", acme(plugin)).path
     assert first is not None and second is not None
     assert first != second and first.is_file() and second.is_file()
