@@ -391,7 +391,7 @@ ENGINES: dict[type[ReferenceEngine], set[str]] = {
     SwappedLabels: {"CACH-10", "READ-13"},
     LeakedPrefix: {"CACH-01", "CACH-03", "CACH-04", "CACH-05", "CACH-09", "CACH-10", "READ-13", "READ-16"},
     KeyIgnoresCase: {"CACH-09"},
-    EvictionMixUp: {"CACH-02"},
+    EvictionMixUp: {"CACH-02", "CONC-01", "CONC-02"},
     CachesAnswers: {"CACH-04", "READ-13", "READ-17"},
     CutsTheWindow: {"ERRO-01", "ERRO-02", "ERRO-03", "ERRO-04", "TYPE-08"},
     CutsTheState: {"READ-16"},

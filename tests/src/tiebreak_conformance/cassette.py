@@ -152,6 +152,7 @@ class Recorder(Mount):
         reads: path -> the type that the engine reads its replies with. What is not of it is neither kept nor given to
             the engine, so that whatever it does read is in the cassette.
         clocks: names in replies whose values are times: replies that differ in nothing else are kept once.
+        folders: folders of this machine, which replies name and nobody else need know.
     """
 
     def __init__(
@@ -160,12 +161,14 @@ class Recorder(Mount):
         volatile: Sequence[str] = (),
         reads: Reads | None = None,
         clocks: Sequence[str] = (),
+        folders: Sequence[str] = (),
     ) -> None:
         self._inner = inner or httpx.HTTPTransport()
         self._owns = inner is None
         self._volatile = frozenset(volatile)
         self._reads = reads or {}
         self._clocks = frozenset(clocks)
+        self._folders = [json.dumps(folder)[1:-1].encode() for folder in folders]
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, str], int] = {}
         self.exchanges: list[Exchange] = []
@@ -176,6 +179,8 @@ class Recorder(Mount):
         response = self._inner.handle_request(request)
         content = response.read()
         response.close()
+        for folder in self._folders:
+            content = content.replace(folder, b"/models")
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         reads = self._reads.get(request.url.path)
         if reads is not None and response.status_code == 200:

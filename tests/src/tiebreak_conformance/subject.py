@@ -15,6 +15,7 @@ from tiebreak.decider import Decider
 from tiebreak.engine import Capabilities, Engine, EngineInfo, LocalEngine, WireEngine
 from tiebreak.errors import TiebreakError
 from tiebreak.evidence import Evidence
+from tiebreak.models import Model, resolve
 from tiebreak.plan import Plan
 from tiebreak.pool import Pool
 from tiebreak.questions import Question, Request
@@ -27,12 +28,12 @@ from tiebreak_conformance.result import Outcome, Result
 from tiebreak_conformance.samples import DESK, state
 from tiebreak_conformance.target import Target
 
-__all__ = ["CANARY", "REPLAY_URL", "Subject", "attempt", "distance", "overshoot", "refused", "server_of"]
+__all__ = ["AT_ONCE", "CANARY", "REPLAY_URL", "Subject", "attempt", "distance", "overshoot", "refused", "server_of"]
 
 CANARY = "canary-5d1f0c7e9b"
 """A made-up key: wherever it turns up, a real one would, too."""
-DIFFERENT = 10
-"""States among the requests that are asked at once."""
+AT_ONCE = 50
+"""Requests that are asked at once, each about a state of its own."""
 REPLAY_URL = "http://127.0.0.1:1"
 """Where nothing listens: in replay nobody connects to it."""
 
@@ -129,7 +130,7 @@ class Subject:
     @cached_property
     def alone(self) -> Mapping[str, Answer]:
         """State -> its answer, asked one after another: what threads and tasks are compared with."""
-        return {text: self.ask(text) for text in (state(f"at once {number}") for number in range(DIFFERENT))}
+        return {text: self.ask(text) for text in (state(f"at once {number}") for number in range(AT_ONCE))}
 
     @property
     def engine(self) -> Engine:
@@ -249,23 +250,29 @@ class Subject:
                 server = server_of(self.open().start())
                 assert server is not None, "A local engine has no wire to record."
                 self._url = server.url
-            self._mount = Recorder(self._mount, target.volatile, target.reads, target.clocks)
+            served = self._served
+            folders = (str(served.path.parent),) if served and served.path else ()
+            self._mount = Recorder(self._mount, target.volatile, target.reads, target.clocks, folders)
             self._stack.callback(self._mount.finish)
+
+    @cached_property
+    def _served(self) -> Model | None:
+        """The model that a server of ours serves, None where it is somebody else's."""
+        target, reference = self.target, self.target.model or self.info.default_model
+        if reference is None or self.info.capabilities.hosted or target.url or target.mount:
+            return None
+        return resolve(reference, lambda: self.registry.models()[0], formats=self.info.formats)
 
     def _header(self) -> dict[str, Any]:
         from datetime import datetime, timezone
 
         from tiebreak import __version__
-        from tiebreak.models import Model, resolve
 
-        reference = self.target.model or self.info.default_model
-        model: Model | None = None
-        if reference and not self.info.capabilities.hosted and self.target.url is None and self.target.mount is None:
-            model = resolve(reference, lambda: self.registry.models()[0], formats=self.info.formats)
+        model = self._served
         return {
             "engine": self.target.engine,
             "engine_version": self.engine.version,
-            "model": model.name if model else reference,
+            "model": model.name if model else self.target.model or self.info.default_model,
             "model_sha256": model.sha256 if model else self.engine.model_sha256,
             "date": datetime.now(timezone.utc).date().isoformat(),
             "tiebreak": __version__,

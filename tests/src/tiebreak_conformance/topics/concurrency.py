@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tiebreak.errors import EngineHung, EngineOverloaded, TiebreakError
 from tiebreak_conformance.claims import Topic, check
 from tiebreak_conformance.samples import DESK, ask_all, state
-from tiebreak_conformance.subject import attempt
+from tiebreak_conformance.subject import AT_ONCE, attempt
 
 if TYPE_CHECKING:
     from tiebreak.answers import Answer
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tiebreak_conformance.subject import Subject
 
 __all__ = ["ConcurrencyChecks"]
-
-AT_ONCE = 50
 
 
 class ConcurrencyChecks(Topic):
@@ -32,7 +30,7 @@ class ConcurrencyChecks(Topic):
         note="Match replies to requests by id; an engine object holds nothing that belongs to one request.",
     )
     def test_conc_01_threads(self, subject: Subject) -> None:
-        texts = _at_once(subject)
+        texts = list(subject.alone)
         with ThreadPoolExecutor(AT_ONCE) as threads:
             together = list(threads.map(subject.ask, texts))
         for text, found in zip(texts, together, strict=True):
@@ -48,7 +46,7 @@ class ConcurrencyChecks(Topic):
         async def gather() -> list[Answer]:
             return await asyncio.gather(*(_aask(subject.decider, text) for text in texts))
 
-        texts = _at_once(subject)
+        texts = list(subject.alone)
         for text, found in zip(texts, asyncio.run(gather()), strict=True):
             subject.same(subject.alone[text], found, f"of {text[:22]!r} among {AT_ONCE} tasks")
 
@@ -131,20 +129,14 @@ class ConcurrencyChecks(Topic):
     )
     def test_conc_07_several_questions(self, subject: Subject) -> None:
         questions = ask_all(subject.capabilities.kinds)
-        texts = [state(f"CONC-07 {number}") for number in range(4)]
+        texts = [state(f"CONC-07 {number}") for number in range(8)]
         alone = [subject.decide(text, questions) for text in texts]
         with ThreadPoolExecutor(8) as threads:
-            together = list(threads.map(lambda text: subject.decide(text, questions), texts * 2))
-        for expected, found in zip(alone * 2, together, strict=True):
+            together = list(threads.map(lambda text: subject.decide(text, questions), texts))
+        for expected, found in zip(alone, together, strict=True):
             assert list(found.answers) == list(questions), f"asked {list(questions)}, got {list(found.answers)}"
             for name in questions:
                 subject.same(expected[name], found[name], f"of {name} among 8 threads")
-
-
-def _at_once(subject: Subject) -> list[str]:
-    """As many states as are asked about at once, each several times among others, in turn."""
-    texts = list(subject.alone)
-    return [texts[number % len(texts)] for number in range(AT_ONCE)]
 
 
 async def _aask(decider: Decider, text: str) -> Answer:
