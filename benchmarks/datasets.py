@@ -1,6 +1,6 @@
 """Whole datasets: what `tiebreak map` costs over a bare engine, what it holds in memory, and that kills change nothing.
 
-    python benchmarks/datasets.py rate  [--rows 100000] [--places 8] [--delay-ms 10]
+    python benchmarks/datasets.py rate  [--rows 100000] [--places 8] [--delay-ms 5]
     python benchmarks/datasets.py kills [--rows 20000] [--times 20] [--form jsonl|csv|parquet] [--on-ray]
     python benchmarks/datasets.py real  [--rows 2000] [--engine NAME] [--option NAME=VALUE ...]
 
@@ -281,7 +281,7 @@ def main() -> None:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=JSON")
     arguments = parser.parse_args()
     arguments.rows = arguments.rows or {"rate": 100_000, "kills": 20_000, "real": 2_000}[arguments.what]
-    delay = arguments.delay_ms if arguments.delay_ms is not None else {"kills": 1.0}.get(arguments.what, 10.0)
+    delay = arguments.delay_ms if arguments.delay_ms is not None else {"kills": 1.0}.get(arguments.what, 5.0)
     os.environ |= {"STUB_PLACES": str(arguments.places), "STUB_DELAY_MS": str(delay)}
     global PLACES, DELAY
     PLACES, DELAY = arguments.places, delay / 1e3

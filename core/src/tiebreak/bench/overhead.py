@@ -20,14 +20,15 @@ from tiebreak.answers import Decision
 from tiebreak.bench.clients import Httpx, Kept, Socket, ornotto, reported
 from tiebreak.bench.machine import describe, now
 from tiebreak.bench.methods import Field, Loaded, Wish, computed, load, model_of, quietly
+from tiebreak.bench.omissions import Omissions
 from tiebreak.bench.progress import Progress
-from tiebreak.bench.records import Method, Skipped
+from tiebreak.bench.records import Method
 from tiebreak.bench.relay import Exchange, Instant, Relay
 from tiebreak.bench.results import Client, OverheadSection
 from tiebreak.bench.statistics import measured
 from tiebreak.decider import Decider
 from tiebreak.engine import WireEngine
-from tiebreak.errors import InvalidRequest, TiebreakError, Unsupported
+from tiebreak.errors import InvalidRequest, Unsupported
 from tiebreak.pool import Pool
 from tiebreak.questions import choice
 from tiebreak.server import Server
@@ -72,20 +73,15 @@ def overhead(plan: OverheadPlan, progress: Progress, keep: Callable[[OverheadSec
     heard: dict[str, None] = {}
     methods: list[Method] = []
     clients: list[Client] = []
-    failure: TiebreakError | None = None
+    omissions = Omissions(skipped, progress)
     try:
         for wish in wishes:
-            try:
-                with quietly(heard), ExitStack() as stack:
-                    model_of(wish, plan.field.registry)
-                    loaded = stack.enter_context(load(wish, plan.field.registry))
-                    progress.loaded(wish.name, loaded.ready_ms / 1e3)
-                    clients += _Bench(plan, wish, loaded, progress).measure(stack)
+            with omissions.around(wish), quietly(heard), ExitStack() as stack:
+                model_of(wish, plan.field.registry)
+                loaded = stack.enter_context(load(wish, plan.field.registry))
+                progress.loaded(wish.name, loaded.ready_ms / 1e3)
+                clients += _Bench(plan, wish, loaded, progress).measure(stack)
                 methods.append(loaded.method)
-            except TiebreakError as error:
-                failure = error
-                skipped.append(Skipped(method=wish.name, reason=str(error)))
-                progress.dropped(wish.name)
     finally:
         section = OverheadSection(
             machine=machine,
@@ -100,8 +96,7 @@ def overhead(plan: OverheadPlan, progress: Progress, keep: Callable[[OverheadSec
         )
         if clients:
             keep(section)
-    if failure is not None and not clients:
-        raise failure
+    omissions.refuse_nothing(clients)
     return section
 
 

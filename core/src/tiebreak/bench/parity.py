@@ -12,12 +12,13 @@ import attrs
 from tiebreak.bench.figures import apart
 from tiebreak.bench.machine import describe, now
 from tiebreak.bench.methods import Field, Wish, load, model_of, quietly
+from tiebreak.bench.omissions import Omissions
 from tiebreak.bench.progress import Progress
-from tiebreak.bench.records import Method, Mode, Skipped
+from tiebreak.bench.records import Method, Mode
 from tiebreak.bench.results import ParityRow, ParitySection
 from tiebreak.bench.sets import ItemSet
 from tiebreak.bench.statistics import wilson
-from tiebreak.errors import InvalidRequest, TiebreakError
+from tiebreak.errors import InvalidRequest
 from tiebreak.names import unknown
 
 __all__ = ["ParityPlan", "parity"]
@@ -89,22 +90,17 @@ def _section(
     machine, started, began = describe(), now(), time.monotonic()
     heard: dict[str, None] = {}
     truth, right = _ask(plan, how, reference, progress, heard)
-    methods, rows, skipped = [truth], [], []
-    failure: TiebreakError | None = None
+    methods, rows = [truth], []
+    omissions = Omissions([], progress)
     for wish in others:
-        try:
+        with omissions.around(wish):
             method, found = _ask(plan, how, wish, progress, heard)
-        except TiebreakError as error:
-            failure = error
-            skipped.append(Skipped(method=wish.name, reason=str(error)))
-            progress.dropped(wish.name)
-            continue
-        methods.append(method)
-        rows.append(_row(method, right, found))
-        if method.layout != truth.layout:
-            heard[f"{method.id} reads another prompt than the reference: what differs is not arithmetic alone."] = None
-    if failure is not None and not rows:
-        raise failure
+            methods.append(method)
+            rows.append(_row(method, right, found))
+            if method.layout != truth.layout:
+                said = f"{method.id} reads another prompt than the reference: what differs is not arithmetic alone."
+                heard[said] = None
+    omissions.refuse_nothing(rows)
     return ParitySection(
         machine=machine,
         command=plan.command,
@@ -112,7 +108,7 @@ def _section(
         seconds=time.monotonic() - began,
         notes=list(heard),
         methods=methods,
-        skipped=skipped,
+        skipped=omissions.skipped,
         reference=truth.id,
         set_name=f"{plan.set.name}, {how[0]}, {how[1]}",
         items=len(plan.set.items),

@@ -19,14 +19,15 @@ from tiebreak.answers import Decision
 from tiebreak.bench.figures import apart
 from tiebreak.bench.machine import describe, now
 from tiebreak.bench.methods import Field, Loaded, Wish, load, model_of, quietly, timed
+from tiebreak.bench.omissions import Omissions
 from tiebreak.bench.progress import Progress
-from tiebreak.bench.records import Method, Skipped
+from tiebreak.bench.records import Method
 from tiebreak.bench.results import PrefixRow, PrefixSection
 from tiebreak.bench.statistics import measured, ratio
 from tiebreak.bench.words import Words, prompt_rows, state_tokens, words_for
 from tiebreak.decider import Decider
 from tiebreak.engine import EngineInfo
-from tiebreak.errors import InvalidRequest, TiebreakError
+from tiebreak.errors import InvalidRequest
 from tiebreak.questions import Question
 
 __all__ = ["PrefixPlan", "prefix"]
@@ -78,18 +79,14 @@ def prefix(plan: PrefixPlan, progress: Progress, keep: Callable[[PrefixSection],
     methods: list[Method] = []
     rows: list[PrefixRow] = []
     heard: dict[str, None] = {}
-    failure: TiebreakError | None = None
+    omissions = Omissions(skipped, progress)
     try:
         for wish in wishes:
             bench = _Bench(plan, wish, progress)
             try:
-                with quietly(heard):
+                with omissions.around(wish), quietly(heard):
                     model_of(wish, plan.field.registry)
                     bench.measure()
-            except TiebreakError as error:
-                failure = error
-                skipped.append(Skipped(method=wish.name, reason=str(error)))
-                progress.dropped(wish.name)
             finally:
                 found = bench.found()
                 if bench.method is not None and found:
@@ -110,8 +107,7 @@ def prefix(plan: PrefixPlan, progress: Progress, keep: Callable[[PrefixSection],
         )
         if rows:
             keep(section)
-    if failure is not None and not rows:
-        raise failure
+    omissions.refuse_nothing(rows)
     return section
 
 

@@ -11,12 +11,13 @@ import attrs
 from tiebreak.answers import Decision
 from tiebreak.bench.machine import describe, now
 from tiebreak.bench.methods import Field, Loaded, Wish, load, model_of, quietly, timed
+from tiebreak.bench.omissions import Omissions
 from tiebreak.bench.progress import Progress
 from tiebreak.bench.records import Method, Skipped
 from tiebreak.bench.results import SchemasPoint, SchemasSection
 from tiebreak.bench.statistics import measured
 from tiebreak.bench.words import Words
-from tiebreak.errors import InvalidRequest, TiebreakError, Unsupported
+from tiebreak.errors import InvalidRequest, Unsupported
 from tiebreak.ledger import Budget
 from tiebreak.questions import Question, choice, yes_no
 
@@ -70,23 +71,19 @@ def schemas(plan: SchemasPlan, progress: Progress, keep: Callable[[SchemasSectio
     calls = sum(count * (2 * plan.rounds + WARM_UP) for count in range(1, plan.most + 1))
     progress.plan({wish.name: calls for wish in wishes}, {wish.name: 1 for wish in wishes})
     sections: list[SchemasSection] = []
-    failure: TiebreakError | None = None
+    omissions = Omissions(skipped, progress)
     try:
         for wish in wishes:
             series = _Series(plan, wish, progress)
             try:
-                series.measure()
-            except TiebreakError as error:
-                failure = error
-                skipped.append(Skipped(method=wish.name, reason=str(error)))
-                progress.dropped(wish.name)
+                with omissions.around(wish):
+                    series.measure()
             finally:
                 sections += series.sections(skipped if not sections else [])
     finally:
         for section in sections:
             keep(section)
-    if failure is not None and not sections:
-        raise failure
+    omissions.refuse_nothing(sections)
     return sections
 
 

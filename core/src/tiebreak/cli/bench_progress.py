@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tiebreak.bench.progress import Pace
+from tiebreak.cli.progress import bar
 from tiebreak.cli.streams import complain, plain
 
 if TYPE_CHECKING:
@@ -86,15 +87,6 @@ def _text(seconds: float | None) -> str:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import MofNCompleteColumn, TextColumn
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
-        console=Console(stderr=True),
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+    return bar(MofNCompleteColumn(), TextColumn("{task.fields[left]}", markup=False))

@@ -1,4 +1,4 @@
-"""`ProgressBar`: how far a model has been fetched, on standard error."""
+"""`ProgressBar`: how far a model has been fetched, on standard error; `bar`: the bar that every command draws."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tiebreak.cli.streams import complain
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, ProgressColumn, TaskID
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "bar"]
 
 
 class ProgressBar:
@@ -46,22 +46,27 @@ class ProgressBar:
             complain(f"{what}{size}")
             return None
         if self._drawn is None:
-            self._drawn = _bar()
+            self._drawn = _bytes()
             self._drawn.start()
         return self._drawn.add_task(what, total=total)
 
 
-def _bar() -> Progress:
+def bar(*columns: ProgressColumn) -> Progress:
+    """A bar on standard error: what, the bar itself, and these columns behind it; nothing else is redirected."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        *columns,
         console=Console(stderr=True),
         redirect_stdout=False,
         redirect_stderr=False,
     )
+
+
+def _bytes() -> Progress:
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    return bar(DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from tiebreak.cli.progress import bar
 from tiebreak.cli.streams import complain
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def _clock(seconds: float) -> str:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+    from rich.progress import MofNCompleteColumn, ProgressColumn, Task, TimeRemainingColumn
     from rich.text import Text
 
     class Rate(ProgressColumn):
@@ -85,13 +84,4 @@ def _bar() -> Progress:
         def render(self, task: Task) -> Text:
             return Text("" if task.speed is None else f"{task.speed:,.1f} rows/s")
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        Remaining(),
-        console=Console(stderr=True),
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+    return bar(MofNCompleteColumn(), Rate(), TimeRemainingColumn())

@@ -15,6 +15,7 @@ import attrs
 from tiebreak.engine import Capabilities, Limits, LocalEngine, Vocabulary
 from tiebreak.errors import EngineError, InvalidRequest
 from tiebreak.evidence import Outcome
+from tiebreak.inprocess import refuse_fork
 from tiebreak.ledger import Budget
 from tiebreak.memory import Footprint
 from tiebreak.models import Model as ModelFile
@@ -27,7 +28,7 @@ from tiebreak_embedded.context import Context, ContextOptions
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
 from tiebreak_embedded.library import Library
-from tiebreak_embedded.model import Model, load, refuse_fork
+from tiebreak_embedded.model import ISOLATED, Model, load
 from tiebreak_embedded.prompts import Prompts
 from tiebreak_embedded.reading import Read
 from tiebreak_embedded.runner import Runner
@@ -96,7 +97,7 @@ class EmbeddedEngine(LocalEngine):
         """
         if self.ready:
             return
-        refuse_fork(self._process)
+        refuse_fork(self._process, INFO.name, ISOLATED)
         with self._lock:
             if self._loaded is not None:
                 return
@@ -192,7 +193,7 @@ class EmbeddedEngine(LocalEngine):
         return CheckpointStore(Path(folder).expanduser(), binding, self._options["cache_mib"] << 20)
 
     def _ready(self) -> _Loaded:
-        refuse_fork(self._process)
+        refuse_fork(self._process, INFO.name, ISOLATED)
         loaded = self._loaded
         if loaded is None:
             raise EngineError("It is closed, or was never started.", remedy="Call start().", engine=INFO.name)

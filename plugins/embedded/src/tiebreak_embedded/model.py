@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tiebreak.errors import EngineError, EngineUnavailable, InvalidRequest, ModelUnavailable, Unsupported
+from tiebreak.errors import EngineError, InvalidRequest, ModelUnavailable, Unsupported
+from tiebreak.inprocess import refuse_fork
 from tiebreak_embedded.abi import ChatMessage
 from tiebreak_embedded.library import Library, open_library
 
-__all__ = ["Model", "load"]
+__all__ = ["ISOLATED", "Model", "load"]
+
+ISOLATED = ", or set isolate=True"
+"""What helps here after a fork, beside a later one."""
 
 
 def load(path: Path, options: Mapping[str, Any]) -> Model:
@@ -25,22 +29,8 @@ def load(path: Path, options: Mapping[str, Any]) -> Model:
         ModelUnavailable, Unsupported: see `Model`.
     """
     library = open_library(options["library"], wait=options["wait"])
-    refuse_fork(library.process)
+    refuse_fork(library.process, "embedded", ISOLATED)
     return Model(library, path, gpu_layers=options["gpu_layers"])
-
-
-def refuse_fork(process: int) -> None:
-    """Refuse to go on where llama.cpp was loaded in another process than this one.
-
-    Raises:
-        EngineUnavailable: this process was forked from that one.
-    """
-    if process != os.getpid():
-        raise EngineUnavailable(
-            "llama.cpp was loaded before this process was forked, and its threads did not come along.",
-            remedy="Ask the first question after the fork, start workers with 'spawn', or set isolate=True.",
-            engine="embedded",
-        )
 
 
 class Model:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiebreak.engine import Engine
-from tiebreak.errors import InvalidRequest
+from tiebreak.inprocess import with_weights
 from tiebreak.models import Model
 from tiebreak_embedded.info import INFO
 
@@ -19,14 +19,7 @@ def engine(model: Model | None, options: Mapping[str, Any]) -> Engine:
     Raises:
         InvalidRequest: no model file, or a URL, which there is nothing to attach to.
     """
-    if options.get("url") is not None:
-        raise InvalidRequest(
-            "There is no server to attach to: this engine runs in this process.",
-            remedy="Leave url out, or use engine='slot'.",
-            engine=INFO.name,
-        )
-    if model is None or model.path is None:
-        raise InvalidRequest("This engine needs a GGUF file.", remedy="Name a model that has one.", engine=INFO.name)
+    model = with_weights(model, options, INFO.name, "a GGUF file")
     if options["isolate"]:
         from tiebreak_embedded.isolated import IsolatedEngine
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import attrs
 
 from tiebreak.engine import Vocabulary
 from tiebreak.evidence import TokenScores
 from tiebreak.plan import Row
+from tiebreak.stages.labels import mass, spellings
 from tiebreak_embedded.labels import LabelTree, Line
 from tiebreak_embedded.model import Model
 from tiebreak_embedded.reading import Read, Reading
@@ -60,7 +60,7 @@ class Target:
             return TokenScores(logprobs=self.tree.score(readings), top=top)
         if self.groups is None:
             return TokenScores(logprobs=slot.logprobs, top=top)
-        return TokenScores(logprobs=tuple(_sum(slot.logprobs, group) for group in self.groups), top=top)
+        return TokenScores(logprobs=tuple(mass(slot.logprobs, group) for group in self.groups), top=top)
 
 
 class Targets:
@@ -72,7 +72,7 @@ class Targets:
     """
 
     def __init__(self, model: Model, vocabulary: Vocabulary) -> None:
-        self._model = model
+        self._encode = partial(model.tokenise, special=False)
         self._letters: Mapping[str, int] = vocabulary.labels
         self._of = lru_cache(maxsize=_KEPT)(self._make)
 
@@ -85,7 +85,7 @@ class Targets:
         return self._of(row.labels, row.loose)
 
     def _make(self, labels: tuple[str, ...], loose: bool) -> Target:
-        spelt = [self._spellings(label, loose) for label in labels]
+        spelt = [spellings(label, self._letters, self._encode, loose=loose) for label in labels]
         if all(spelt):
             ids = tuple(dict.fromkeys(token for tokens in spelt for token in tokens))
             if not loose and len(ids) == len(labels):
@@ -93,25 +93,5 @@ class Targets:
             if sum(map(len, spelt)) == len(ids):  # no token counts for two labels
                 place = {token: index for index, token in enumerate(ids)}
                 return Target(ids, tuple(tuple(place[token] for token in tokens) for tokens in spelt))
-        tree = LabelTree([self._model.tokenise(label, special=False) for label in labels])
+        tree = LabelTree([self._encode(label) for label in labels])
         return Target(tree.slot(0).ids, None, tree, tree.lines())
-
-    def _spellings(self, label: str, loose: bool) -> tuple[int, ...]:
-        """The single tokens that spell a label; none where it takes several."""
-        if label in self._letters and not loose:
-            return (self._letters[label],)
-        texts = (label, f" {label}") if loose else (label,)
-        tokens = [self._model.tokenise(text, special=False) for text in texts]
-        single = [found[0] for found in tokens if len(found) == 1]
-        if loose and label in self._letters:
-            single.insert(0, self._letters[label])
-        return tuple(dict.fromkeys(single))
-
-
-def _sum(logprobs: Sequence[float], indices: Sequence[int]) -> float:
-    """The logarithm of the mass that several tokens hold together."""
-    if len(indices) == 1:
-        return logprobs[indices[0]]
-    values = [logprobs[index] for index in indices]
-    peak = max(values)
-    return peak + math.log(math.fsum(math.exp(value - peak) for value in values))

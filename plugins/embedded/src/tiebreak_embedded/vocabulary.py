@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from string import ascii_uppercase
+from functools import partial
 
 from tiebreak.engine import ChatTurns, Vocabulary
+from tiebreak.stages.labels import deal
 from tiebreak_embedded.model import Model
 
 __all__ = ["vocabulary"]
 
-_LABELS = (*ascii_uppercase, *(a + b for a in ascii_uppercase for b in ascii_uppercase))
-_MOST_LABELS = 255
 _MARKER = "tiebreak-4f1c-marker"
 _THINKS, _OPTIONAL, _CLOSED = "<think>", "enable_thinking", "<think>\n\n</think>\n\n"
 
 
 def vocabulary(model: Model) -> Vocabulary:
     """Labels in the order in which they are dealt, control tokens, and the chat template's two halves."""
-    labels: dict[str, int] = {}
-    opened = len(model.tokenise("(", special=False))
-    for label in _LABELS:
-        token = _single(model, label, opened)
-        if token is not None and token not in labels.values():
-            labels[label] = token
-            if len(labels) == _MOST_LABELS:
-                break
+    labels = deal(partial(model.tokenise, special=False), model.piece)
     return Vocabulary(labels=labels, control=tuple(model.control_tokens()), chat=_chat(model))
-
-
-def _single(model: Model, label: str, opened: int) -> int | None:
-    """The one token that a label is behind an opening parenthesis, else by itself; None where it takes more."""
-    behind = model.tokenise(f"({label}", special=False)
-    if len(behind) == opened + 1 and model.piece(behind[-1]) == label:
-        return behind[-1]
-    alone = model.tokenise(label, special=False)
-    return alone[0] if len(alone) == 1 and model.piece(alone[0]).strip() == label else None
 
 
 def _chat(model: Model) -> ChatTurns | None:

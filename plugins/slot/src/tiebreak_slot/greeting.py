@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from string import ascii_uppercase
 from typing import Any, TypeVar
 
 import attrs
@@ -12,14 +11,13 @@ from pydantic import BaseModel
 from tiebreak.engine import Call, ChatTurns, Reply, Vocabulary
 from tiebreak.errors import BadReply
 from tiebreak.refusal import refusal
+from tiebreak.stages.labels import LETTERS, MOST_LETTERS
 from tiebreak_slot._wire import Completion, Pieces, Prompt, Properties, Tokens, completions
 
 __all__ = ["Greeting", "Learnt"]
 
 Body = TypeVar("Body", bound=BaseModel)
 
-LABELS = (*ascii_uppercase, *(a + b for a in ascii_uppercase for b in ascii_uppercase))
-MOST_LABELS = 255
 MARKER = "tiebreak-4f1c-marker"
 PROBE = "Context:\nA parcel came late and its corner was crushed, but what was inside is whole.\n\nQuestion: "
 PROBE_END, OTHER_END = "Was it late?", "Is anything inside it broken?"
@@ -77,11 +75,11 @@ class Greeting:
 
     def _labels(self) -> Generator[Call, Reply, dict[str, int]]:
         """The labels that are one token each, in one round trip: the texts of the tokens tell where each ends."""
-        body = {"content": list(LABELS), "add_special": False, "parse_special": False, "with_pieces": True}
+        body = {"content": list(LETTERS), "add_special": False, "parse_special": False, "with_pieces": True}
         reply = yield Call.post("/tokenize", body)
         pieces = iter(_read(reply, Pieces).tokens)
         labels: dict[str, int] = {}
-        for label in LABELS:
+        for label in LETTERS:
             ids, text = [], ""
             while len(text) < len(label):
                 piece = next(pieces, None)
@@ -89,7 +87,7 @@ class Greeting:
                     raise BadReply("/tokenize returned fewer tokens than labels.", engine="slot")
                 ids.append(piece.id)
                 text += piece.piece if isinstance(piece.piece, str) else bytes(piece.piece).decode(errors="replace")
-            if len(ids) == 1 and text.strip() == label and len(labels) < MOST_LABELS:
+            if len(ids) == 1 and text.strip() == label and len(labels) < MOST_LETTERS:
                 labels[label] = ids[0]
         return labels
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tiebreak.engine import Capabilities, Engine, Limits, LocalEngine, Vocabulary
-from tiebreak.errors import EngineError, EngineUnavailable, InvalidRequest
+from tiebreak.errors import EngineError, InvalidRequest
 from tiebreak.evidence import Outcome
+from tiebreak.inprocess import refuse_fork, with_weights
 from tiebreak.ledger import Budget
 from tiebreak.memory import Footprint
 from tiebreak.models import Model
@@ -34,18 +35,7 @@ def open_engine(model: Model | None, options: Mapping[str, Any]) -> Engine:
     Raises:
         InvalidRequest: no model, a URL, or options that exclude each other.
     """
-    if options.get("url") is not None:
-        raise InvalidRequest(
-            "There is no server to attach to: this engine runs in this process.",
-            remedy="Leave url out.",
-            engine=INFO.name,
-        )
-    if model is None or model.path is None:
-        raise InvalidRequest(
-            "This engine needs weights: a GGUF file, or a folder in Hugging Face format.",
-            remedy="Name a model that has them.",
-            engine=INFO.name,
-        )
+    model = with_weights(model, options, INFO.name, "weights: a GGUF file, or a folder in Hugging Face format")
     if options["graphs"] and (options["dtype"] == "float32" or options["device"] in ("cpu", "mps")):
         raise InvalidRequest(
             f"CUDA graphs need a CUDA GPU and a 16-bit dtype, not {options['dtype']} on {options['device']}.",
@@ -102,7 +92,7 @@ class TransformersEngine(LocalEngine):
         """
         if self.ready:
             return
-        self._refuse_fork()
+        refuse_fork(self._process, INFO.name)
         with self._lock:
             if self._loaded is not None:
                 return
@@ -146,16 +136,8 @@ class TransformersEngine(LocalEngine):
             self._loaded = None
 
     def _ready(self) -> Loaded:
-        self._refuse_fork()
+        refuse_fork(self._process, INFO.name)
         loaded = self._loaded
         if loaded is None:
             raise EngineError("It is closed, or was never started.", remedy="Call start().", engine=INFO.name)
         return loaded
-
-    def _refuse_fork(self) -> None:
-        if self._process != os.getpid():
-            raise EngineUnavailable(
-                "The model was loaded before this process was forked, and torch's threads did not come along.",
-                remedy="Make the Decider in the child, or start it with multiprocessing's 'spawn'.",
-                engine=INFO.name,
-            )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import attrs
 
@@ -12,6 +11,7 @@ from tiebreak.engine import Vocabulary
 from tiebreak.errors import InvalidRequest, Unsupported
 from tiebreak.evidence import TokenScores
 from tiebreak.plan import Row
+from tiebreak.stages.labels import mass, spellings
 from tiebreak_transformers.info import INFO
 from tiebreak_transformers.tokens import Tokens
 
@@ -34,7 +34,7 @@ class Target:
 
     def score(self, logprobs: Sequence[float], top: str) -> TokenScores:
         """Scores of the labels out of the log-probabilities of `ids`."""
-        return TokenScores(logprobs=tuple(_sum(logprobs, group) for group in self.groups), top=top)
+        return TokenScores(logprobs=tuple(mass(logprobs, group) for group in self.groups), top=top)
 
 
 class Targets:
@@ -46,7 +46,7 @@ class Targets:
     """
 
     def __init__(self, tokens: Tokens, vocabulary: Vocabulary) -> None:
-        self._tokens = tokens
+        self._encode = partial(tokens.encode, special=False)
         self._letters: Mapping[str, int] = vocabulary.labels
         self._of = lru_cache(maxsize=_KEPT)(self._make)
 
@@ -73,25 +73,11 @@ class Targets:
 
     def _spellings(self, label: str, loose: bool) -> tuple[int, ...]:
         """The single tokens that spell a label."""
-        if label in self._letters and not loose:
-            return (self._letters[label],)
-        texts = (label, f" {label}") if loose else (label,)
-        single = [ids[0] for text in texts if len(ids := self._tokens.encode(text, special=False)) == 1]
-        if loose and label in self._letters:
-            single.insert(0, self._letters[label])
+        single = spellings(label, self._letters, self._encode, loose=loose)
         if not single:
             raise Unsupported(
                 f"The label {label!r} takes several tokens; one slot is read here.",
                 remedy="Use a layout whose labels are letters, or engine='embedded'.",
                 engine=INFO.name,
             )
-        return tuple(dict.fromkeys(single))
-
-
-def _sum(logprobs: Sequence[float], indices: Sequence[int]) -> float:
-    """The logarithm of the mass that several tokens hold together."""
-    if len(indices) == 1:
-        return logprobs[indices[0]]
-    values = [logprobs[index] for index in indices]
-    peak = max(values)
-    return peak + math.log(math.fsum(math.exp(value - peak) for value in values))
+        return single

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any
 
 from tiebreak.engine import ChatTurns, Vocabulary
 from tiebreak.errors import Unsupported
+from tiebreak.stages.labels import deal
 from tiebreak_transformers.info import INFO
 from tiebreak_transformers.tokens import Tokens
 
 __all__ = ["folder_template", "vocabulary"]
 
-_LABELS = (*ascii_uppercase, *(a + b for a in ascii_uppercase for b in ascii_uppercase))
-_MOST_LABELS = 255
 _MARKER = "tiebreak-4f1c-marker"
 _THINKS, _OPTIONAL, _CLOSED = "<think>", "enable_thinking", "<think>\n\n</think>\n\n"
 
 
 def vocabulary(tokens: Tokens, template: str | None) -> Vocabulary:
     """Labels in the order in which they are dealt, control tokens, and the chat template's two halves."""
-    labels: dict[str, int] = {}
-    opened = len(tokens.encode("(", special=False))
-    for label in _LABELS:
-        token = _single(tokens, label, opened)
-        if token is not None and token not in labels.values():
-            labels[label] = token
-            if len(labels) == _MOST_LABELS:
-                break
+    labels = deal(partial(tokens.encode, special=False), tokens.text)
     return Vocabulary(labels=labels, control=tuple(tokens.control), chat=_chat(tokens, template))
 
 
@@ -45,15 +37,6 @@ def folder_template(folder: Path) -> str | None:
     if isinstance(found, list):  # several by name
         found = next((item.get("template") for item in found if item.get("name") == "default"), None)
     return found if isinstance(found, str) else None
-
-
-def _single(tokens: Tokens, label: str, opened: int) -> int | None:
-    """The one token that a label is behind an opening parenthesis, else by itself; None where it takes more."""
-    behind = tokens.encode(f"({label}", special=False)
-    if len(behind) == opened + 1 and tokens.text(behind[-1]) == label:
-        return behind[-1]
-    alone = tokens.encode(label, special=False)
-    return alone[0] if len(alone) == 1 and tokens.text(alone[0]).strip() == label else None
 
 
 def _chat(tokens: Tokens, template: str | None) -> ChatTurns | None:
