@@ -116,6 +116,14 @@ def test_every_known_problem_names_a_test_that_exists() -> None:
     assert len(seen) == len(set(seen)) == 47
 
 
+def test_every_room_of_the_core_is_on_the_map() -> None:
+    core = ROOT / "core" / "src" / "tiebreak"
+    modules = {path.name for path in core.glob("*.py")} - {"__init__.py", "__main__.py"}
+    packages = {f"{path.parent.name}/" for path in core.glob("*/__init__.py")}
+    assert len(packages) > 5
+    assert modules | packages <= first_names("architecture.md")
+
+
 def test_every_page_is_in_the_nav_and_the_other_way_round() -> None:
     nav = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert nav == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from training import sources
 from training.generators import GENERATORS, sourced
-from training.sources import Package, fetch, members, names_of, read, words_of
+from training.packages import Package, fetch, members
+from training.sources import names_of, read
 from training.templates import Grammar
+from training.wordnet import words_of
 
 
 def drawn(template: str, count: int = 200) -> set[str]:

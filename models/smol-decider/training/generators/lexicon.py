@@ -11,7 +11,7 @@ import attrs
 from tiebreak.questions import JSON
 
 from ..examples import Example
-from ..sources import Word
+from ..wordnet import Word
 from .drawing import coin, other
 from .generator import Generator, bound
 from .shapes import answer, pick

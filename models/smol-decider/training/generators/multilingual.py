@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from ..commands import FILLERS, Command
 from ..examples import Example
-from ..sources import FILLERS, Command, Name, Sources
+from ..sources import Name, Sources
 from .drawing import coin, other, some
 from .generator import Generator, bound
 from .shapes import answer, pick, pick_described
