@@ -58,6 +58,27 @@ def test_each_tensor_is_what_it_should_be(base: Path, merged: Path) -> None:
         assert np.all(np.abs(found - wanted).reshape(-1, 32) <= largest / 127 * 0.57)
 
 
+def test_four_bits_make_a_file_as_large_as_the_base(base: Path, merged: Path, tmp_path: Path) -> None:
+    """The same matrices, rounded once more: each weight within half a step of what the large file holds."""
+    path = tmp_path / "small.gguf"
+    merge.merge(base, adapter.read(), path, lambda *_: None, merge.FOUR_BITS)
+    assert path.stat().st_size < 100_000_000
+    assert header.check_file(path).value("general.file_type") == header.read(base).value("general.file_type")
+    small, large = ({t.name: t for t in gguf.GGUFReader(one).tensors} for one in (path, merged))
+    assert list(small) == list(large)
+    matrices = set(adapter.read().factors)
+    for name in set(small) - matrices:
+        assert np.array_equal(small[name].data, large[name].data)
+    for name in matrices:
+        assert small[name].tensor_type == gguf.GGMLQuantizationType.Q4_1
+    for name in [name for name in matrices if name.startswith(("blk.0.", "blk.29."))]:
+        found, exact = (gguf.quants.dequantize(one[name].data, one[name].tensor_type) for one in (small, large))
+        blocks = exact.reshape(-1, 32)
+        span = blocks.max(axis=1, keepdims=True) - blocks.min(axis=1, keepdims=True)
+        largest = np.abs(blocks).max(axis=1, keepdims=True)
+        assert np.all(np.abs(found.reshape(-1, 32) - blocks) <= span / 30 * 1.01 + largest * (1 / 127 + 2**-10))
+
+
 @pytest.mark.parametrize("change", ["factors", "vectors"])
 def test_an_adapter_for_another_model_is_refused(base: Path, tmp_path: Path, change: str) -> None:
     whole = adapter.read()

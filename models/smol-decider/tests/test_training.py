@@ -108,14 +108,41 @@ def test_from_texts_to_figures(small: Path, rows: Path, tmp_path: Path) -> None:
     parts = [f"0.5:{tmp_path / name}" for name in ("a-2.safetensors", "b-1.safetensors")]
     lost = json.loads(run("average", mean, *parts, "--rank", 4))["energy lost"]
     assert 0 < lost["most"] < 1
-    run("train", *common, "--steps", 1, "--cycles", 1, "--name", "c", "--start", mean)
-    merged = tmp_path / "merged.gguf"
+    fake = ("--fake", 4, "--fake-from", 0, "--fake-share", 1)
+    run("train", *common, "--steps", 1, "--cycles", 1, "--name", "c", "--start", mean, *fake)
+    merged, small_file = tmp_path / "merged.gguf", tmp_path / "small.gguf"
+    assert json.loads(run("export", small, mean, small_file, "--bits", 4))["bytes"] == small_file.stat().st_size
     exported = json.loads(run("export", small, mean, merged))
-    assert exported["bytes"] == merged.stat().st_size
+    assert exported["bytes"] == merged.stat().st_size > small_file.stat().st_size
     run("evaluate", merged, tmp_path / "figures", "--first", 3, "--layouts", "schema-first", "--rotations", 1)
     figures = json.loads((tmp_path / "figures" / "report.json").read_text())
     assert figures["schema-first"]["sets"]["g"]["choice"]["right"]["of"] == 3
     assert "| g, choice | 3 |" in (tmp_path / "figures" / "report.md").read_text()
+
+
+def test_averages_are_ranked_in_both_precisions(small: Path, rows: Path, tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    held.mkdir()
+    colours = "## colours choice\nQ: which?\nred | like blood\n- It is red.\nblue | like the sky\n- It is blue.\n"
+    asked = "## warm yes_no\nQ: is it warm?\nyes\n- It is hot.\nno\n- It is icy.\n"
+    (held / "h.txt").write_text(colours + asked)
+    common = ("--base", small, "--device", "cpu")
+    for name in ("a", "b"):
+        sizes = ("--rank", 4, "--tokens", 1024, "--steps", 1, "--cycles", 1, "--rate", 0.01)
+        run("train", *common, "--rows", rows, "--out", tmp_path, "--name", name, "--seed", ord(name), *sizes)
+    a, b = (tmp_path / f"{name}-1.safetensors" for name in "ab")
+    answers = tmp_path / "answers.jsonl"
+    *lines, best = run(
+        "pick", *common, "--heldout", held, "--four-bits", "--start", a, "--old", 0.5, "--answers", answers, b
+    ).splitlines()
+    tried = [json.loads(line) for line in lines]
+    assert [one["mix"] for one in tried] == [{str(b): 1}, {str(a): 1}, {str(b): 0.5, str(a): 0.5}]
+    for one in tried:
+        both = [one["h decider"], one["h schema-first"]], [*one["four bits"].values()]
+        assert all(set(kinds) == {"choice", "yes_no", "flips"} for some in both for kinds in some)
+    assert best.startswith("best on h: ")
+    assert len(answers.read_text().splitlines()) == 12  # two states in two orders, two yes/no, in two layouts
+    assert len((tmp_path / "answers-4bit.jsonl").read_text().splitlines()) == 12
 
 
 def test_training_learns_and_repeats(small: Path, tmp_path: Path) -> None:
@@ -179,6 +206,105 @@ def test_prompts_are_those_of_the_product(small: Path, options: int) -> None:
         for end, option in zip(prompt.ends, example.question.options, strict=True):
             assert tokenizer.decode(list(prompt.tokens[:end])).endswith(option.text)
             assert tokenizer.decode([prompt.tokens[end]]).startswith("\n")
+
+
+def test_a_pair_asks_one_example_in_two_ways(small: Path) -> None:
+    from training.examples import choice, score, yes_no
+    from training.prompts import Encoder
+    from training.tokenizer import load
+
+    encoder = Encoder(load(small))
+    options = ["red", "green", "blue", "black"]
+    some = (
+        choice("test", "It is green.", "Which colour?", options, 1),
+        yes_no("test", "It is green.", "Is it?", True),
+        score("test", "It hurts.", "How much?", ["little", "much", "very much"], 1),
+    )
+    for example in some:
+        forms = set()
+        for seed in range(40):
+            first, second = encoder.pair(example, Random(seed))
+            forms.add((first.form, second.form))
+            assert first.tokens != second.tokens
+            if example.kind == "choice":
+                assert sorted(second.order) == [0, 1, 2, 3] != list(second.order)
+                assert second.order[second.gold] == first.gold == example.gold
+                text = encoder._tokenizer.decode(list(second.tokens))
+                lines = [f"({label}) {options[option]}\n" for label, option in zip("ABCD", second.order, strict=True)]
+                assert "".join(lines) in text
+            else:
+                assert first.form != second.form
+                assert (first.gold, second.order) == (second.gold, ())
+        assert len(forms) == (4 if example.kind == "choice" else 2)
+
+
+def test_partners_stay_in_one_batch_and_equal_rows_part(rows: Path) -> None:
+    import torch
+    from training.batches import Batches, batch
+    from training.rows import ALONE, Rows
+
+    made = Rows.load(rows)
+    paired = np.flatnonzero(made.partner != ALONE)
+    assert 0.2 < len(paired) / len(made) < 0.45
+    assert np.array_equal(made.partner[made.partner[paired]], paired)
+    chosen = Batches(made, 2048, torch.device("cpu"), 1)._chosen()
+    seen: list[int] = []
+    while len(seen) < len(made):
+        here = next(chosen)
+        partners = made.partner[here]
+        assert set(partners[partners != ALONE]) <= set(here)
+        assert len(batch(made, here, torch.device("cpu")).pairs) == (partners != ALONE).sum() // 2
+        seen += here.tolist()
+    assert sorted(seen) == list(range(len(made)))
+    twice = Rows.joined([made, made])
+    assert np.array_equal(twice.partner, made.partner)
+    assert np.array_equal(twice.order, made.order)
+
+
+def test_answers_of_a_pair_are_compared_option_by_option() -> None:
+    import torch
+    from training.batches import Batch
+    from training.objective import _FAR, _apart
+
+    def pair(second: list[float], order: list[int]) -> tuple[float, bool]:
+        logits = torch.tensor([[2.0, 0.0, 1.0, _FAR], [*second, _FAR]])
+        nothing = torch.zeros(2, dtype=torch.long)
+        one = Batch(
+            tokens=nothing,
+            last=nothing,
+            candidates=nothing,
+            ends=nothing,
+            gold=nothing,
+            schema_first=nothing,
+            order=torch.tensor([[0, 1, 2, 3], [*order, 3]]),
+            pairs=torch.tensor([[0, 1]]),
+        )
+        apart, agree = _apart(logits, one)
+        return apart.item(), bool(agree)
+
+    assert pair([1.0, 2.0, 0.0], [2, 0, 1]) == pytest.approx((0, True), abs=1e-6)
+    apart, agree = pair([2.0, 0.0, 1.0], [2, 0, 1])
+    assert not agree
+    p, q = (np.exp(row) / np.exp(row).sum() for row in (np.array([2.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0])))
+    assert apart == pytest.approx(((p - q) * np.log(p / q)).sum() / 2, abs=1e-6)
+
+
+def test_rounding_in_training_is_that_of_the_file() -> None:
+    import torch
+    from training.rounding import Rounds, rounded
+
+    from tiebreak_smol_decider.blocks import from_q4_1, to_q4_1
+
+    weights = np.random.default_rng(3).normal(size=(4, 96, 64)).astype(np.float32)
+    weights[0, 0] = 0.25
+    here = rounded(torch.from_numpy(weights)).numpy()
+    there = from_q4_1(to_q4_1(weights.reshape(-1, 32).astype(np.float64))).reshape(weights.shape)
+    assert np.mean(np.abs(here - there) > 1e-6) < 1e-3  # the middles of steps
+    half = Rounds(bits=4, start=0.5, share=0.5)
+    assert [half.now(step, step / 8) for step in range(8)] == [False] * 5 + [True, False, True]
+    assert not any(Rounds().now(step, 1.0) for step in range(8))
+    with pytest.raises(ValueError, match="not 3"):
+        Rounds(bits=3)
 
 
 def test_a_score_is_asked_level_by_level(small: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import attrs
 from tiebreak.questions import Kind
 from training.heldout import Case
 
-__all__ = ["Answered", "load", "save"]
+__all__ = ["Answered", "flips", "load", "save"]
 
 
 @attrs.frozen(kw_only=True)
@@ -76,6 +77,19 @@ class Answered:
     def right(self) -> bool:
         """Whether that is the right one."""
         return self.best == self.gold
+
+
+def flips(answers: Iterable[Answered]) -> tuple[int, int]:
+    """How many questions get more than one answer when their options are moved around, and of how many.
+
+    Args:
+        answers: of one layout; those that have the same key are of one question.
+    """
+    questions: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in answers:
+        questions[one.set, one.key].append(one.names[one.best])
+    several = [names for names in questions.values() if len(names) > 1]
+    return sum(len(set(names)) > 1 for names in several), len(several)
 
 
 def save(answers: Iterable[Answered], path: Path) -> None:

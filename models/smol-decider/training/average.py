@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,9 +52,11 @@ def average(shares: Sequence[tuple[float, Adapter]], rank: int) -> Average:
             raise ValueError("the adapters change different tensors")
     found: dict[str, Factors] = {}
     lost = []
-    for name in first.factors:
-        found[name], cost = _cut([(share, one.factors[name]) for share, one in shares], rank)
-        lost.append(cost)
+    with ThreadPoolExecutor() as pool:  # linear algebra runs without the interpreter's lock
+        cuts = pool.map(lambda name: _cut([(share, one.factors[name]) for share, one in shares], rank), first.factors)
+        for name, (cut, cost) in zip(first.factors, cuts, strict=True):
+            found[name] = cut
+            lost.append(cost)
     vectors = {
         name: np.sum([share * one.vectors[name].astype(np.float64) for share, one in shares], axis=0).astype(np.float32)
         for name in first.vectors

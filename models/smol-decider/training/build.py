@@ -18,6 +18,7 @@ from random import Random
 import attrs
 
 from training import sources
+from training.examples import Example
 from training.generators import GENERATORS, Generator, sourced
 from training.mixture import Mixture, Source
 from training.prompts import Encoder, Prompt
@@ -64,20 +65,31 @@ class Shards:
         """The rows of one shard, and how many there are of each kind, answer and form."""
         rng = Random(f"{self.seed}:{number}")
         prompts: list[Prompt] = []
+        pairs: list[int] = []
         counts: Counter[str] = Counter()
         while len(prompts) < count:
             example = source.draw(rng)
             if len(example.question.options) > MOST_CANDIDATES:
                 continue
-            prompt = encoder.drawn(example, self.mixture.form(rng), rng)
-            if len(prompt.tokens) > self.longest:
+            asked = self._asked(example, encoder, rng)
+            if max(len(prompt.tokens) for prompt in asked) > self.longest:
                 counts["too long"] += 1
                 continue
-            prompts.append(prompt)
-            counts.update((f"kind {example.kind}", f"form {prompt.form}"))
-            if example.kind == "yes_no":
-                counts["yes"] += prompt.gold
-        return Rows.of(prompts), counts
+            if len(asked) > 1:
+                pairs.append(len(prompts))
+                counts["paired"] += len(asked)
+            prompts += asked
+            for prompt in asked:
+                counts.update((f"kind {example.kind}", f"form {prompt.form}"))
+                if example.kind == "yes_no":
+                    counts["yes"] += prompt.gold
+        return Rows.of(prompts, pairs), counts
+
+    def _asked(self, example: Example, encoder: Encoder, rng: Random) -> Sequence[Prompt]:
+        """One row of an example, or a pair."""
+        if self.mixture.pairs(example.kind, rng):
+            return encoder.pair(example, rng)
+        return (encoder.drawn(example, self.mixture.form(rng), rng),)
 
 
 _shared: tuple[Shards, Source, Encoder] | None = None
@@ -128,14 +140,18 @@ def main() -> None:
     options.add_argument("--tasks", type=Path, default=HERE / "tasks", help="folder of task files")
     options.add_argument("--sources", type=Path, help="what training.sources wrote; without it those generators rest")
     options.add_argument("--hand", type=float, default=Mixture().hand, help="share of hand-written families")
+    options.add_argument("--no-pairs", action="store_true", help="ask every example in one way only")
     options.add_argument("--longest", type=int, default=704, help="tokens")
     given = options.parse_args()
+    mixture = Mixture(hand=given.hand)
+    if given.no_pairs:
+        mixture = attrs.evolve(mixture, paired=dict.fromkeys(mixture.paired, 0.0))
     shards = Shards(
         base=given.base,
         tasks=tuple(sorted(given.tasks.glob("*.txt"))),
         generated=given.hand < 1,
         sources=given.sources,
-        mixture=Mixture(hand=given.hand),
+        mixture=mixture,
         seed=given.seed,
         longest=given.longest,
     )

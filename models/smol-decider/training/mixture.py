@@ -30,7 +30,8 @@ class Mixture:
         hand: share of hand-written families; the rest is generated.
         kinds: of the hand-written rows, the share of each kind.
         borrowed: of a kind's hand-written rows, the share that families of another kind give ("Is this billing?").
-        forms: of all rows, the share of each prompt form.
+        forms: of the rows that are drawn alone, the share of each prompt form; pairs have the first two alike.
+        paired: kind -> share of its rows that come as pairs: one example asked in two ways.
     """
 
     hand: float = 0.6
@@ -41,6 +42,13 @@ class Mixture:
     forms: Mapping[Form, float] = attrs.field(
         factory=lambda: {"decider": 0.42, "schema-first": 0.5, "pcd": 0.08}, validator=_shares
     )
+
+    paired: Mapping[Kind, float] = attrs.field(factory=lambda: {"choice": 0.4, "yes_no": 0.25, "score": 0.25})
+
+    def pairs(self, kind: Kind, rng: Random) -> bool:
+        """Whether an example is asked in two ways, drawn so that rows in pairs have their share of all rows."""
+        share = self.paired[kind]
+        return rng.random() < share / (2 - share)
 
     def form(self, rng: Random) -> Form:
         """A prompt form, drawn."""

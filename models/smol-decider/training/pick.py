@@ -1,8 +1,9 @@
 """Which average of adapters is best: `python -m training.pick --base BASE.gguf A-1.safetensors B-1.safetensors ...`.
 
 Averages are tried in torch, unreduced, on the set `h` in both layouts, and ranked by the mean of its kinds' accuracies;
-figures of the other sets are printed beside, and no choice is made on them. The arguments that the best one needs
-are printed for training.average.
+figures of the other sets are printed beside, and no choice is made on them. With `--four-bits` each is tried with its
+matrices rounded as well, and ranked by the mean of both. The arguments that the best one needs are printed for
+training.average.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import torch
 
 from tiebreak_smol_decider.adapter import Adapter
 from training import adapters, base
-from training.answers import Answered, save
+from training.answers import Answered, flips, save
 from training.heldout import FOLDER, Case, cases, router
 from training.judging import Asked, judge
 from training.lowrank import changed
 from training.model import Model, Weights
 from training.prompts import Encoder, Form
+from training.rounding import rounded_weights
 from training.tokenizer import load
 
 __all__ = ["Mix", "candidates", "main"]
@@ -33,8 +35,8 @@ LONGEST = 2048
 Mix = dict[str, float]
 
 
-def candidates(runs: Sequence[str], start: str | None) -> Iterator[Mix]:
-    """The averages that are tried: each alone, all, the last of each run, and those with a share of the old adapter."""
+def candidates(runs: Sequence[str], start: str | None, old: Sequence[float] = (0.15, 0.3)) -> Iterator[Mix]:
+    """The averages that are tried: each alone, all, the last of each run, and those with shares of the old one."""
     for one in runs:
         yield {one: 1.0}
     groups: list[Sequence[str]] = [runs] if len(runs) > 1 else []
@@ -54,8 +56,8 @@ def candidates(runs: Sequence[str], start: str | None) -> Iterator[Mix]:
     if start is not None:
         yield {start: 1.0}
         for mix in tried or [{one: 1.0} for one in runs]:
-            for old in (0.15, 0.3):
-                yield {**{one: share * (1 - old) for one, share in mix.items()}, start: old}
+            for kept in old:
+                yield {**{one: share * (1 - kept) for one, share in mix.items()}, start: kept}
 
 
 def macro(answers: Sequence[Answered], name: str) -> dict[str, float]:
@@ -84,11 +86,33 @@ class Trial:
         self._asked = [Asked(encoder, sets, layout) for layout in LAYOUTS]
         self._found = found
 
-    def answers(self, mix: Mix) -> list[Answered]:
-        """All cases in both layouts."""
+    @torch.no_grad()
+    def answers(self, mix: Mix, *, four_bits: bool) -> list[list[Answered]]:
+        """All cases in both layouts: as the mix is, and, where asked for, with its matrices rounded to 4 bits."""
         shape = self._model.shape
         weights = changed(self._weights, shape, [(share, self._found[name]) for name, share in mix.items()])
-        return [one for asked in self._asked for one in judge(self._model, weights, asked)]
+        forms = [weights, rounded_weights(weights)] if four_bits else [weights]
+        return [[one for asked in self._asked for one in judge(self._model, form, asked)] for form in forms]
+
+
+def figures(answers: Sequence[Answered]) -> dict[str, dict[str, float]]:
+    """Accuracy of each set in each layout by kind, and the share of its choices whose answer the order changes."""
+    found = {}
+    for name in sorted({one.set for one in answers}):
+        for layout in LAYOUTS:
+            own = [one for one in answers if (one.set, one.layout) == (name, layout)]
+            flipped, of = flips(one for one in own if one.kind == "choice")
+            found[f"{name} {layout}"] = {kind: round(value, 3) for kind, value in macro(own, name).items()}
+            if of:
+                found[f"{name} {layout}"]["flips"] = round(flipped / of, 3)
+    return found
+
+
+def ranked(some: dict[str, dict[str, float]]) -> float:
+    """What averages are ranked by: the mean accuracy of the kinds of `h`."""
+    return statistics.fmean(
+        value for key, kinds in some.items() if key[0] == "h" for kind, value in kinds.items() if kind != "flips"
+    )
 
 
 def main() -> None:
@@ -101,7 +125,9 @@ def main() -> None:
     options.add_argument("--start", type=Path, help="the adapter that training began with")
     options.add_argument("--heldout", type=Path, default=FOLDER, help="folder of held-out files")
     options.add_argument("--router", action="store_true", help="ask the router set too")
-    options.add_argument("--answers", type=Path, help="write the best one's answers here")
+    options.add_argument("--answers", type=Path, help="write the best one's answers here (STEM-4bit: those rounded)")
+    options.add_argument("--four-bits", action="store_true", help="try each rounded to 4 bits, too")
+    options.add_argument("--old", type=float, nargs="*", default=[0.15, 0.3], help="shares of --start that are tried")
     options.add_argument("--rotations", type=int, default=4)
     options.add_argument("--device")
     given = options.parse_args()
@@ -114,23 +140,20 @@ def main() -> None:
     if start is not None:
         found[start] = adapters.read(given.start)
     trial = Trial(given.base, found, sets, device)
-    best: tuple[float, Mix, list[Answered]] = (-1.0, {}, [])
-    for mix in candidates(names, start):
+    best: tuple[float, Mix, list[list[Answered]]] = (-1.0, {}, [])
+    for mix in candidates(names, start, given.old):
         began = time.monotonic()
-        answers = trial.answers(mix)
-        figures = {
-            f"{name} {layout}": {kind: round(value, 3) for kind, value in macro(own, name).items()}
-            for name in sorted({case.set for case in sets})
-            for layout in LAYOUTS
-            if (own := [one for one in answers if one.layout == layout])
-        }
-        rank = statistics.fmean(value for key, some in figures.items() if key[0] == "h" for value in some.values())
-        line = {"mix": {name: round(share, 4) for name, share in mix.items()}, "rank": round(rank, 4), **figures}
+        answers = trial.answers(mix, four_bits=given.four_bits)
+        found_figures = [figures(some) for some in answers]
+        rank = statistics.fmean(map(ranked, found_figures))
+        line = {"mix": {name: round(share, 4) for name, share in mix.items()}, "rank": round(rank, 4)}
+        line |= found_figures[0] | ({"four bits": found_figures[1]} if given.four_bits else {})
         print(json.dumps({**line, "seconds": round(time.monotonic() - began, 1)}), flush=True)
         if rank > best[0]:
             best = rank, mix, answers
     if given.answers is not None:
-        save(best[2], given.answers)
+        for name, some in zip(("", "-4bit"), best[2], strict=False):
+            save(some, given.answers.with_stem(f"{given.answers.stem}{name}"))
     print("best on h: " + " ".join(f"{share:.4f}:{name}" for name, share in best[1].items()))
 
 

@@ -50,6 +50,7 @@ class Prompt:
         candidates: ids of the labels, in the order of the options.
         gold: index of the right one.
         ends: for each option the position of the token that ends it; empty in the form `pcd`.
+        order: which option of the example each candidate stands for; empty where they stand as in the example.
     """
 
     form: Form
@@ -57,6 +58,7 @@ class Prompt:
     candidates: tuple[int, ...]
     gold: int
     ends: tuple[int, ...]
+    order: tuple[int, ...] = ()
 
 
 class Encoder:
@@ -84,10 +86,30 @@ class Encoder:
             form = "decider"
         if example.kind != "score":
             return self._laid_out(example.state, example.question, example.gold, form)
-        level = example.gold
-        if rng.random() >= 0.45:
-            level = rng.choice([other for other in range(len(example.question.options)) if other != level])
-        return self._laid_out(example.state, _levels(example)[level], int(level == example.gold), form)
+        return self._laid_out(example.state, *_level(example, rng), form)
+
+    def pair(self, example: Example, rng: Random) -> tuple[Prompt, Prompt]:
+        """Two training rows of an example that should get the same answer.
+
+        A choice is asked again with its options in another order, one time in three in the other layout as well.
+        Yes and no have one order in the product, so yes/no questions and levels are asked in both layouts.
+        """
+        forms: list[Form] = ["decider", "schema-first"]
+        rng.shuffle(forms)
+        if example.kind == "score":
+            question, gold = _level(example, rng)
+            first, second = (self._laid_out(example.state, question, gold, form) for form in forms)
+            return first, second
+        if example.kind == "yes_no":
+            first, second = (self._laid_out(example.state, example.question, example.gold, form) for form in forms)
+            return first, second
+        if rng.random() < 2 / 3:
+            forms[1] = forms[0]
+        order = _other_order(len(example.question.options), rng)
+        turned = attrs.evolve(example.question, options=tuple(example.question.options[option] for option in order))
+        second = self._laid_out(example.state, turned, order.index(example.gold), forms[1])
+        first = self._laid_out(example.state, example.question, example.gold, forms[0])
+        return first, attrs.evolve(second, order=tuple(order))
 
     def rows(self, example: Example, form: Form) -> list[Prompt]:
         """All rows that the product asks for an example: one, or for a score one per level, gold being yes or no.
@@ -181,6 +203,24 @@ def _shared_start(texts: Sequence[str]) -> str:
     low, high = min(texts), max(texts)  # what these two begin with, all begin with
     size = next((at for at, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
     return low[:size]
+
+
+def _other_order(count: int, rng: Random) -> list[int]:
+    """Half of the time turned by some places, as options are in an evaluation, else shuffled; never as it was."""
+    where = rng.randrange(1, count)
+    order = [*range(where, count), *range(where)]
+    if rng.random() < 0.5:
+        shuffled = rng.sample(order, count)
+        return order if shuffled == sorted(order) else shuffled
+    return order
+
+
+def _level(example: Example, rng: Random) -> tuple[Question, int]:
+    """One level of a score as a yes/no question, the right one in 45 of 100 draws, and whether it is right."""
+    level = example.gold
+    if rng.random() >= 0.45:
+        level = rng.choice([other for other in range(len(example.question.options)) if other != level])
+    return _levels(example)[level], int(level == example.gold)
 
 
 def _levels(example: Example) -> list[Question]:

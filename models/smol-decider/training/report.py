@@ -9,7 +9,7 @@ from typing import Any
 from tiebreak.answers import Answer
 from tiebreak.bench.statistics import calibration, wilson
 from tiebreak.calibration.fit import LEAST_FITTED, LEAST_HELD_OUT, Sample, error, fit, tempered
-from training.answers import Answered
+from training.answers import Answered, flips
 
 __all__ = ["markdown", "report"]
 
@@ -81,17 +81,13 @@ def _figures(some: Sequence[Answered], held: Sequence[Answered]) -> Table:
     if kind == "choice":
         turned = [one for one in held if one.kind == kind and one.set == name]
         figures["right in all orders"] = _share(turned)
-        figures["flips"] = _flips(turned)
+        figures["flips"] = flips(turned)
     return figures
 
 
 def _flips(turned: Sequence[Answered]) -> Table:
-    """How many questions get more than one answer when their options are moved around."""
-    questions = _grouped(turned, lambda one: one.key).values()
-    several = [some for some in questions if len(some) > 1]
-    if not several:
-        return {"flipped": 0, "of": 0}
-    return {"flipped": sum(len({one.names[one.best] for one in some}) > 1 for some in several), "of": len(several)}
+    flipped, of = flips(turned)
+    return {"flipped": flipped, "of": of}
 
 
 def _temperature(some: Sequence[Answered]) -> Table:

@@ -22,6 +22,7 @@ from training.batches import Batches
 from training.lowrank import LowRank
 from training.model import Model, Weights
 from training.objective import Objective, Outcome
+from training.rounding import Rounds, rounded_weights
 from training.rows import Rows
 
 __all__ = ["Schedule", "main"]
@@ -93,8 +94,14 @@ class Run:
         if given.start is not None:
             self._change.load(adapters.read(given.start))
         self._objective = Objective(
-            self._model, smoothing=given.smoothing, coverage=given.coverage, pointer=given.pointer, seed=given.seed
+            self._model,
+            smoothing=given.smoothing,
+            coverage=given.coverage,
+            pointer=given.pointer,
+            consistency=given.consistency,
+            seed=given.seed,
         )
+        self._rounds = Rounds(bits=given.fake, start=given.fake_from, share=given.fake_share)
         self._batches = Batches(rows, given.tokens, self._device, given.seed)
         self._schedule = Schedule(
             seconds=given.seconds, steps=given.steps, cycles=tuple(given.cycles), again=given.again
@@ -120,7 +127,10 @@ class Run:
             factor = self._schedule.factor(step, progress)
             for group, rate in zip(self._optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * factor
-            outcome = self._objective(rows, self._change.weights(), progress)
+            weights = self._change.weights()
+            if self._rounds.now(step, progress):
+                weights = rounded_weights(weights)
+            outcome = self._objective(rows, weights, progress)
             outcome.loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(
                 [one for group in self._optimizer.param_groups for one in group["params"]], 1.0
@@ -179,12 +189,15 @@ class Log:
 
     def _say(self, step: int, rate: float) -> None:
         right = torch.cat([one.right for one in self._kept]).float()
+        agree = torch.cat([one.agree for one in self._kept]).float()
         order = torch.cat(self._schema_first)
         line = {
             "step": step,
             "loss": _mean([one.loss for one in self._kept]),
             "answer": _mean([one.answer for one in self._kept]),
             "pointer": _mean([one.pointer for one in self._kept]),
+            "apart": _mean([one.apart for one in self._kept]),
+            "agree": round(agree.mean().item(), 4) if len(agree) else None,
             "right": round(right.mean().item(), 4),
             "right schema-first": round(right[order].mean().item(), 4) if order.any() else None,
             "rate": float(f"{rate:.2e}"),
@@ -222,6 +235,10 @@ def arguments() -> argparse.ArgumentParser:
     options.add_argument("--smoothing", type=float, default=0.05, help="label smoothing")
     options.add_argument("--coverage", type=float, default=0.0, help="weight of the loss on the mass of the labels")
     options.add_argument("--pointer", type=float, default=0.5, help="weight of the pointer loss at the start")
+    options.add_argument("--consistency", type=float, default=2.0, help="weight of the divergence of pairs; 0: none")
+    options.add_argument("--fake", type=int, default=0, help="4: steps at the end see matrices rounded to 4 bits")
+    options.add_argument("--fake-from", type=float, default=0.8, help="share of the run after which they do")
+    options.add_argument("--fake-share", type=float, default=0.5, help="share of the steps from there on that do")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--device", help="cuda or cpu; found out where it is not given")
     options.add_argument("--eager", action="store_true", help="do not compile on a GPU")

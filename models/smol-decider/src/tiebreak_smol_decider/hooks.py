@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tiebreak_models() -> Sequence[ModelInfo]:
-    """The one model of this package."""
-    from tiebreak_smol_decider.info import INFO
+    """The models of this package: one adapter, in files of one or more precisions."""
+    from tiebreak_smol_decider.info import MODELS
 
-    return (INFO,)
+    return MODELS
