@@ -131,7 +131,7 @@ def _serving(given: Mapping[str, Any]) -> Serving:
     return Serving(api_key=key, aliases=values.pop("alias"), **values)
 
 
-_NEEDED = ("starlette", "uvicorn", "prometheus_client")
+_NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 _OF_THE_GATEWAY = ("host", "port", "api_key_env", "alias", "max_body", "decimals", "drain")
 
 

@@ -111,13 +111,14 @@ class _Gateway:
         """Ask the engine; where the client leaves first, its place in the queue goes to the next."""
         work = asyncio.ensure_future(self.decider.adecide(asked.state, asked.questions))
         gone = asyncio.ensure_future(_disconnected(request.receive))
+        gone.add_done_callback(lambda _: work.cancel())
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise ClientDisconnect
-            decision = work.result()
+            decision = await work
+        except asyncio.CancelledError:
+            if gone.done():
+                raise ClientDisconnect from None
+            raise
         finally:
-            work.cancel()
             gone.cancel()
         self.metrics.decided(decision)
         request.state.entry.decided(decision)

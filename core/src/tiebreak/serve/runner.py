@@ -11,6 +11,7 @@ from types import FrameType
 import uvicorn
 
 from tiebreak.errors import EngineUnavailable
+from tiebreak.serve.joined import JoinedWrites
 from tiebreak.serve.ledger import Ledger
 from tiebreak.serve.settings import Settings
 
@@ -37,6 +38,8 @@ def run(app: Ledger, settings: Settings, announce: Callable[[str], object] = pri
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
         app,
+        http=JoinedWrites,
+        ws="none",  # the protocol has none, and a connection that changes hands would need all of its transport
         log_config=None,
         access_log=False,
         server_header=False,
