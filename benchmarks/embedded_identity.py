@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tiebreak import Decider, choice, models, score, yes_no
 from tiebreak.evidence import TokenScores
@@ -34,7 +35,7 @@ QUESTIONS = {
 STATES = tuple(
     f"{n}. {text}" for n, text in enumerate(("bins", "a hole", "music at night", "rats", "the lamp is broken " * 6))
 )
-ENGINES = (
+ENGINES: tuple[dict[str, Any], ...] = (
     {"sequences": 8},
     {"sequences": 4, "cache_mib": 1, "cache_entries": 2},
     {"sequences": 1, "cache_mib": 1},
@@ -124,7 +125,8 @@ def main() -> int:
                     trial.round()
             finally:
                 trial.close()
-            print(f"{model}: {flags.rounds} rounds, largest difference {trial.worst!r}, {dict(trial.statuses)}")
+            name, statuses = Path(model).name, dict(trial.statuses)
+            print(f"{name}: {flags.rounds} rounds, largest difference {trial.worst!r}, {statuses}")
             worst = max(worst, trial.worst)
     return 1 if worst else 0
 

@@ -645,3 +645,59 @@ def test_importing_starts_nothing() -> None:
         check=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )
+
+
+@pytest.fixture
+def ahead() -> Iterator[Callable[..., launch.Launch]]:
+    """Starts a stub before it is needed."""
+
+    def begin(*arguments: str) -> launch.Launch:
+        before = launch.LAUNCHES.running()
+        startup.prepare("stub", Command(argv=stub(*arguments)), ProcessOptions(grace=1.0))
+        (started,) = launch.LAUNCHES.running() - before
+        return started
+
+    yield begin
+    launch.LAUNCHES.dismiss()
+
+
+def test_an_engine_that_was_started_ahead_is_taken_over_once(make: Start, ahead: Callable[..., launch.Launch]) -> None:
+    early = ahead()
+    first, second = make(), make()
+    assert ask(first.ensure()) and first.pid == early.pid
+    assert ask(second.ensure()) and second.pid != early.pid
+    launch.LAUNCHES.dismiss()
+    assert first.running
+    first.stop()
+    assert gone(early.pid)
+
+
+def test_an_engine_ahead_that_is_not_the_one_wanted_is_left_and_dismissed(
+    make: Start, ahead: Callable[..., launch.Launch]
+) -> None:
+    early = ahead("--load", "0.01")
+    process = make()
+    assert ask(process.ensure()) and process.pid != early.pid
+    assert not early.ended.is_set()
+    launch.LAUNCHES.dismiss()
+    launch.LAUNCHES.dismiss()
+    assert gone(early.pid) and process.running
+
+
+def test_an_engine_ahead_that_died_is_replaced(make: Start, ahead: Callable[..., launch.Launch]) -> None:
+    early = ahead()
+    assert early.told.wait(PATIENCE)
+    os.kill(early.pid, signal.SIGKILL)
+    assert early.ended.wait(PATIENCE)
+    process = make()
+    assert ask(process.ensure()) and process.pid != early.pid
+
+
+def test_a_forked_child_takes_nothing_that_its_parent_started_ahead(ahead: Callable[..., launch.Launch]) -> None:
+    early = ahead()
+    child = os.fork()
+    if child == 0:
+        order = early.order
+        os._exit(0 if launch.LAUNCHES.prepared(lambda _port: order) is None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not early.ended.is_set()

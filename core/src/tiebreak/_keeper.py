@@ -222,4 +222,4 @@ def _report(**fields: object) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # all is written, and whoever waits for this end need not wait for an interpreter's

@@ -13,7 +13,6 @@ from tiebreak.answers import Decision
 from tiebreak.asking import Asking
 from tiebreak.engine import EngineInfo
 from tiebreak.errors import InvalidRequest, TiebreakError
-from tiebreak.many import OnError, Row, amany, many
 from tiebreak.names import unknown
 from tiebreak.questions import JSON, Question, Request
 from tiebreak.registry import EXTENSIONS, Registry
@@ -24,6 +23,7 @@ from tiebreak.stages.readout import Readout
 
 if TYPE_CHECKING:
     from tiebreak.calibration.profile import Profile
+    from tiebreak.many import OnError, Row
     from tiebreak.models import Model
     from tiebreak.pool import Pool, Wanted
     from tiebreak.session import Explanation, Session
@@ -149,12 +149,16 @@ class Decider(Asking):
         Yields:
             one decision per row (or, with `return`, the error of a row that has none).
         """
+        from tiebreak.many import many
+
         return many(self.session, rows, self._settings.core["timeout"], on_error)
 
     async def adecide_many(
         self, rows: Iterable[Row], *, on_error: OnError = "raise"
     ) -> AsyncIterator[Decision | TiebreakError]:
         """The same from a task; the event loop is never blocked. See `decide_many`."""
+        from tiebreak.many import amany
+
         session = await self._abound()
         async for result in amany(session, rows, self._settings.core["timeout"], on_error):
             yield result

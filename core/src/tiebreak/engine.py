@@ -242,6 +242,11 @@ class Engine(ABC):
     model_sha256: str | None = None
     cache_budget: Budget = Budget()
 
+    @property
+    def phases(self) -> Mapping[str, float]:
+        """Milliseconds that its last start took, by phase; empty where it does not say."""
+        return {}
+
 
 class WireEngine(Engine):
     """An engine behind HTTP, described without any I/O: the core starts it, talks to it and stops it.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiebreak.errors import EngineUnavailable, InvalidRequest
-from tiebreak.models import Model
+
+if TYPE_CHECKING:
+    from tiebreak.models import Model
 
 __all__ = ["refuse_fork", "with_weights"]
 

@@ -22,7 +22,7 @@ import attrs
 from tiebreak.errors import EngineError, EngineStartError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["LAUNCHES", "Ending", "Launch", "Launches", "Order", "looks_secret"]
 
@@ -87,7 +87,7 @@ class Launch:
     """An engine under its keeper, from launch to end; it starts once and is never reused.
 
     Args:
-        order: what to start.
+        order: what to start; an attribute, too.
 
     Raises:
         EngineStartError: this Python cannot start a keeper, or there is no place for the log.
@@ -101,7 +101,7 @@ class Launch:
                 remedy="Start the engine yourself and attach to it with url=.",
                 engine=order.name,
             )
-        self._order = order
+        self.order = order
         self._started = time.monotonic()
         self._kept = b""
         prefix = f"tiebreak-{re.sub('[^A-Za-z0-9_.-]', '_', order.name)}-"
@@ -137,7 +137,7 @@ class Launch:
 
     def begin(self) -> None:
         """Hands the order to the keeper; `told` is set once the engine runs or has failed to."""
-        order = self._order
+        order = self.order
         text = json.dumps(
             {
                 "argv": order.argv,
@@ -165,7 +165,7 @@ class Launch:
     def log_tail(self, lines: int) -> str:
         """The last lines that the engine printed, with the values of secret variables hidden."""
         text = (self._kept or self._read_log()).decode(errors="replace")
-        for name, value in self._order.additions.items():
+        for name, value in self.order.additions.items():
             if looks_secret(name, value):
                 text = text.replace(value, f"<{name}>")
         return "\n".join(text.splitlines()[-lines:])
@@ -184,14 +184,14 @@ class Launch:
         """
         self.release()
         # Twice the grace time and a little: the keeper itself waits once before it kills.
-        if not self.ended.wait(2 * self._order.grace + 5):
+        if not self.ended.wait(2 * self.order.grace + 5):
             self._kill_group()
             self._keeper.kill()
             if not self.ended.wait(5):
                 raise EngineError(
                     f"process {self.pid} could not be ended, not even by SIGKILL.",
                     remedy="It hangs in the kernel, probably in a driver.",
-                    engine=self._order.name,
+                    engine=self.order.name,
                 )
 
     def disown(self) -> None:
@@ -220,7 +220,7 @@ class Launch:
             complaints = (self._dir / "keeper.log").read_text(errors="replace").strip()
             self.failure = complaints or "its keeper process ended before it had started anything"
         self._kept = self._read_log()[-_KEPT_LOG:]
-        if self._order.log_dir is None:
+        if self.order.log_dir is None:
             shutil.rmtree(self._dir, ignore_errors=True)
         self.told.set()
         self.ended.set()
@@ -262,6 +262,7 @@ class Launches:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._running: set[Launch] = set()
+        self._ahead: dict[int, Launch] = {}  # by port
         self._hooked = False
 
     def start(self, order: Order) -> Launch:
@@ -289,6 +290,36 @@ class Launches:
         launch.begin()
         return launch
 
+    def prepare(self, order: Order, port: int) -> None:
+        """Starts an engine before it is needed; `prepared` hands it out.
+
+        Raises:
+            EngineStartError: no keeper could be started.
+        """
+        launch = self.start(order)
+        with self._lock:
+            self._ahead[port] = launch
+
+    def prepared(self, order_on: Callable[[int], Order]) -> tuple[Launch, int] | None:
+        """An engine that was started ahead and its port, from now on the caller's; None where there is none.
+
+        Args:
+            order_on: the order that would be given for a port.
+        """
+        with self._lock:
+            for port, launch in self._ahead.items():
+                if launch in self.running() and launch.order == order_on(port):
+                    del self._ahead[port]
+                    return launch, port
+        return None
+
+    def dismiss(self) -> None:
+        """Stops the engines that were started ahead and not needed."""
+        with self._lock:
+            ahead, self._ahead = list(self._ahead.values()), {}
+        for launch in ahead:
+            launch.stop()
+
     def running(self) -> set[Launch]:
         """The launches that have not ended."""
         with self._lock:
@@ -296,6 +327,7 @@ class Launches:
 
     def stop_all(self) -> None:
         """Stops every engine that this process started and no other; safe to call again."""
+        self._ahead.clear()
         running = self.running()
         for launch in running:  # all pipes first: the grace times then run side by side
             launch.release()
@@ -308,6 +340,7 @@ class Launches:
         for launch in self._running:
             launch.disown()
         self._running.clear()
+        self._ahead.clear()
         self._lock.release()
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tiebreak._fetch import Progress
     from tiebreak.gguf import Gguf
 
-__all__ = ["REGISTERED", "Model", "ModelInfo", "cached", "check_file", "resolve"]
+__all__ = ["REGISTERED", "Model", "ModelInfo", "cache_folder", "cached", "check_file", "resolve"]
 
 _KINDS = ("choice", "yes_no", "score")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -236,6 +236,17 @@ def resolve(
         return Model(reference=typed, name=path.stem, path=path)
     found = _path(parse(info.source), info, progress) if info.source else None
     return Model(reference=typed, name=info.name, path=found, info=info)
+
+
+def cache_folder() -> Path:
+    """The user's cache directory, where fetched models lie and what is known about them; it may not exist yet.
+
+    Raises:
+        InvalidRequest: there is no such home directory.
+    """
+    from tiebreak import _store
+
+    return _store.root()
 
 
 def cached(info: ModelInfo) -> Path | None:

@@ -88,10 +88,13 @@ def open_sockets(port: int) -> frozenset[int]:
     # proc(5): addresses are hexadecimal words in host byte order. A dual-stack socket shows the
     # v4-mapped form of RFC 4291.
     v4 = _words(socket.inet_aton(LOOPBACK))
+    suffix = f":{port:04X} "  # most rows are other connections, and some machines have thousands
     mapped = _words(socket.inet_pton(socket.AF_INET6, f"::ffff:{LOOPBACK}"))
     for table, addresses in (("tcp", {v4, "0" * 8}), ("tcp6", {mapped, "0" * 32})):
         with suppress(FileNotFoundError):  # a kernel without IPv6 has no tcp6
             for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
+                if suffix not in row:
+                    continue
                 column = row.split()
                 address, _, number = column[1].partition(":")
                 if column[3] == _LISTEN and int(number, 16) == port and address in addresses:

@@ -96,6 +96,11 @@ class Plugin:
             raise self._broken(f"tiebreak_load returned {engine!r}, not an Engine")
         return engine
 
+    def prepare(self, info: EngineInfo, options: Mapping[str, Any]) -> None:
+        """Begin what takes long and needs no model; what cannot be begun is begun, and fails, with the engine."""
+        with contextlib.suppress(TiebreakError):
+            self._call("tiebreak_prepare", info=info, options=options)
+
     def stage(self, hook: str, kind: type[T], info: EngineInfo, model: Model | None, name: str) -> T | None:
         """The layout, readout or cache policy called `name`, None where the plugin has none of that name."""
         found = self._call(hook, info=info, model=model, name=name)
@@ -344,7 +349,8 @@ def _entry(point: EntryPoint, distribution: Any) -> Entry:
 def _identity(distribution: Any) -> tuple[str, str]:
     """Name and version of a distribution, whatever state its metadata is in: a bad file is a row, not a crash."""
     try:
-        return distribution.metadata["Name"] or "an unnamed distribution", distribution.version or "?"
+        metadata = distribution.metadata  # parsed anew whenever it is asked for
+        return metadata["Name"] or "an unnamed distribution", metadata["Version"] or "?"
     except Exception as error:  # noqa: BLE001  metadata is whatever is on disk
         return f"a distribution with unreadable metadata ({type(error).__name__})", "?"
 

@@ -15,7 +15,7 @@ from tiebreak.ports import LOOPBACK, free_port, is_free, listeners
 if TYPE_CHECKING:
     from tiebreak.command import Command, Probe, ProcessOptions
 
-__all__ = ["Started", "Startup"]
+__all__ = ["Started", "Startup", "prepare"]
 
 PORT_ATTEMPTS = 5
 PROBE_TIMEOUT = 5.0  # seconds that one readiness check may take
@@ -37,6 +37,21 @@ class Started:
     url: str
     port: int
     sockets: frozenset[int]
+
+
+def prepare(name: str, command: Command, options: ProcessOptions) -> None:
+    """Starts an engine's process now; the next `Startup` of the same command takes it over.
+
+    Args:
+        name: the engine's name, for messages.
+        command: what to run.
+        options: limits.
+
+    Raises:
+        EngineStartError: it could not be started.
+    """
+    port = free_port()
+    LAUNCHES.prepare(_order(name, command, options, port), port)
 
 
 class _PortLostError(Exception):
@@ -81,8 +96,8 @@ class Startup:
         lost: list[str] = []
         for _ in range(PORT_ATTEMPTS):
             self._give_up_if_stopped()
-            port = free_port()
-            launch = self.launch = LAUNCHES.start(self._order(port))
+            launch, port = LAUNCHES.prepared(self._order) or self._launched()
+            self.launch = launch
             try:
                 return self._until_ready(launch, port)
             except _PortLostError as loss:
@@ -97,17 +112,12 @@ class Startup:
             engine=self._name,
         )
 
+    def _launched(self) -> tuple[Launch, int]:
+        port = free_port()
+        return LAUNCHES.start(self._order(port)), port
+
     def _order(self, port: int) -> Order:
-        return Order(
-            name=self._name,
-            argv=self._command.on_port(port),
-            additions=self._command.env,
-            cwd=self._command.cwd,
-            grace=self._options.grace,
-            log_bytes=self._options.log_bytes,
-            log_dir=self._options.log_dir,
-            death_signal=self._options.death_signal,
-        )
+        return _order(self._name, self._command, self._options, port)
 
     def _until_ready(self, launch: Launch, port: int) -> Started:
         self._listened = False
@@ -132,7 +142,7 @@ class Startup:
             if self._remaining() <= 0:
                 raise self._too_slow(launch, heard)
             launch.ended.wait(pause)
-            pause = min(pause * 1.5, 0.1)
+            pause = min(pause * 1.25, 0.1)
 
     def _our_sockets(self, launch: Launch, port: int) -> frozenset[int]:
         """The engine's listening sockets; empty while it has none."""
@@ -177,3 +187,16 @@ class Startup:
             engine=self._name,
             log=launch.log_tail(LOG_LINES),
         )
+
+
+def _order(name: str, command: Command, options: ProcessOptions, port: int) -> Order:
+    return Order(
+        name=name,
+        argv=command.on_port(port),
+        additions=command.env,
+        cwd=command.cwd,
+        grace=options.grace,
+        log_bytes=options.log_bytes,
+        log_dir=options.log_dir,
+        death_signal=options.death_signal,
+    )

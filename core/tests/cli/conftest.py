@@ -55,7 +55,14 @@ class Fake(LocalEngine):
         if mode == "memory":
             raise errors.MemoryRefused("It needs 9 GB and 1 GB is free.", remedy="Take a smaller model.")
 
+    @property
+    def phases(self):
+        return {"warm": 1.5}
+
     def close(self):
+        awaited = os.environ.get("FAKE_CLOSES_WITH")
+        while awaited and not os.path.exists(awaited):
+            time.sleep(0.01)
         marker = os.environ.get("FAKE_CLOSED")
         if marker:
             open(marker, "w").close()

@@ -143,8 +143,31 @@ def test_a_decision_warning_is_one_line(fake: Any, run: Any) -> None:
 def test_verbose_accounts_on_standard_error(fake: Any, run: Any) -> None:
     result = run("choose", "s", "a", "b", *FAKE, "--verbose")
     assert (result.code, result.out) == (0, "b\n")
-    for part in ("timings_ms: queue=", "cache: scope=", "receipt: engine=fake"):
+    for part in (
+        "command_ms: python=",
+        "start_ms: warm=1.500",
+        "timings_ms: queue=",
+        "cache: scope=",
+        "receipt: engine=fake",
+    ):
         assert f"tiebreak: {part}" in result.err
+
+
+def test_the_answer_is_printed_before_the_engine_is_closed(fake: Any, site: Any, tmp_path: Path) -> None:
+    """The fake engine's end waits for a file that is made once the answer was read."""
+    go_on = tmp_path / "go on"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tiebreak", "choose", "s", "a", "b", *FAKE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "FAKE_CLOSES_WITH": str(go_on)},
+        cwd=site.path,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == b"b"
+        assert process.poll() is None
+        go_on.touch()
+        assert process.wait(60) == 0
 
 
 REFUSED = [

@@ -10,6 +10,7 @@ from tiebreak import Decider, models
 from tiebreak.pool import Pool
 from tiebreak_conformance.hybrid import write_hybrid
 from tiebreak_embedded.context import Context, ContextOptions
+from tiebreak_embedded.info import INFO
 from tiebreak_embedded.library import Library, open_library
 
 
@@ -33,7 +34,9 @@ def hybrid(library: Library, hybrid_path: Path) -> Iterator[Context]:
 @pytest.fixture(scope="session")
 def real(library: Library) -> Iterator[Context]:
     """A real model; the tests that ask for it are marked `live`."""
-    context = Context(library, _smol(), ContextOptions(window=512, sequences=6, threads=1))
+    path = models.resolve("smollm2-135m").path
+    assert path is not None
+    context = Context(library, path, ContextOptions(window=512, sequences=6, threads=1))
     yield context
     context.close()
 
@@ -48,17 +51,11 @@ def pool() -> Iterator[Pool]:
 
 @pytest.fixture(scope="session", params=["hybrid", pytest.param("smol", marks=pytest.mark.live)])
 def model(request: pytest.FixtureRequest, hybrid_path: Path) -> str:
-    """A model with recurrent layers, and one without."""
-    return str(hybrid_path if request.param == "hybrid" else _smol())
+    """A model with recurrent layers, and one without: the engine's default."""
+    return str(hybrid_path) if request.param == "hybrid" else INFO.default_model or ""
 
 
 @pytest.fixture(scope="session")
 def make(model: str, pool: Pool) -> Callable[..., Decider]:
     """Makes Deciders on `model`, small, so that tests are quick; equal options share an engine."""
     return functools.partial(Decider, "embedded", model, pool=pool, context=512, sequences=4, threads=1)
-
-
-def _smol() -> Path:
-    path = models.resolve("smollm2-135m").path
-    assert path is not None
-    return path

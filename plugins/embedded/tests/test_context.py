@@ -149,7 +149,7 @@ def test_a_chunk_of_one_token_would_round_differently(hybrid: Context) -> None:
 
 
 def test_a_context_knows_that_it_is_exact(context: Context) -> None:
-    assert context.exact
+    assert context.exact and context._canary()
 
 
 def test_log_probabilities_are_normalised_over_the_whole_vocabulary(context: Context) -> None:

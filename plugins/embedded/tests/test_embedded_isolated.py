@@ -85,7 +85,7 @@ def test_a_death_is_reported_and_the_child_started_again_once(isolated: Decider,
     isolated.decide("x", QUESTIONS)
     pid = child_of(isolated)
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
-        future = threads.submit(isolated.choose, "a long state " * 100, [str(n) for n in range(40)])
+        future = threads.submit(isolated.choose, "a long state " * 30, [str(n) for n in range(9)])
         while isolated.session.opened.admission._free == 2 and not future.done():
             time.sleep(0.0005)
         os.kill(pid, number)
@@ -115,10 +115,13 @@ def test_the_memory_guard_watches_the_child(hybrid_path: Path) -> None:
     pool = Pool(MemoryGuard(MemoryLimits(max_rss=1), interval=0.01))
     with Decider("embedded", str(hybrid_path), pool=pool, isolate=True, **SMALL) as decider:
         decider.start()
-        pid = child_of(decider)
+        engine = decider.session.engine
+        assert isinstance(engine, IsolatedEngine)
+        pid = engine.process.pid  # None where the guard was quicker than this line
         deadline = time.monotonic() + 30
-        while psutil.pid_exists(pid) and time.monotonic() < deadline:
+        while pid is not None and psutil.pid_exists(pid) and time.monotonic() < deadline:
             time.sleep(0.02)
+        assert pid is None or not psutil.pid_exists(pid)
         with pytest.raises(MemoryRefused, match="max_rss"):
             decider.decide("x", QUESTIONS)
 

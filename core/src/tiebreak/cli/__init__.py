@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from tiebreak.cli.clock import Clock
 
 __all__ = ["main", "run"]
 
@@ -30,14 +33,16 @@ def run(arguments: Sequence[str]) -> int:
         5 memory refused; 130 interrupted, 143 terminated; 141 the reader of the output went away.
     """
     from tiebreak.cli import streams
+    from tiebreak.cli.clock import Clock
     from tiebreak.cli.interrupts import Interrupts
 
+    clock = Clock()
     streams.prepare()
     verbose = "--verbose" in itertools.takewhile(lambda argument: argument != "--", arguments)
     with Interrupts() as interrupts, streams.warnings_as_lines():
         try:
             try:
-                code = _invoke(arguments)
+                code = _invoke(arguments, clock)
             finally:
                 _stop_engines()
         except KeyboardInterrupt:
@@ -53,19 +58,21 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _invoke(arguments: Sequence[str]) -> int:
+def _invoke(arguments: Sequence[str], clock: Clock) -> int:
     import click
 
     from tiebreak.cli.program import program
 
     try:
-        return program.main(list(arguments), prog_name="tiebreak", standalone_mode=False) or 0
+        return program.main(list(arguments), prog_name="tiebreak", standalone_mode=False, obj=clock) or 0
     except click.Abort:  # how click passes an interrupt on
         raise KeyboardInterrupt from None
 
 
 def _stop_engines() -> None:
     """Nothing was started where the module that starts engines was never loaded."""
-    shared = sys.modules.get("tiebreak.shared")
+    shared, launch = sys.modules.get("tiebreak.shared"), sys.modules.get("tiebreak.launch")
     if shared is not None:
         shared.shutdown()
+    if launch is not None:
+        launch.LAUNCHES.dismiss()

@@ -61,14 +61,14 @@ class Settings:
             EngineUnavailable: the engine is not installed or its plugin is broken.
             InvalidRequest: an unknown option, or a value that it does not take.
         """
-        from tiebreak.decider import Decider
         from tiebreak.names import unknown
         from tiebreak.registry import Registry
         from tiebreak.settings import CORE_OPTIONS
 
         registry = Registry()
         name = self.engine or registry.default_engine()
-        info = registry.plugin(name).engine()
+        plugin = registry.plugin(name)
+        info = plugin.engine()
         specs = {spec.name: spec for spec in (*CORE_OPTIONS, _temperature(), *info.options)}
         values: dict[str, Any] = {}
         for key, text in self.option:
@@ -81,6 +81,13 @@ class Settings:
             if "timeout" in values:
                 raise InvalidRequest("--timeout and --option timeout are the same.", remedy="Leave one.")
             values["timeout"] = self.timeout
+        if once:
+            values = {**info.once, **values}
+            if not self.url:  # beside the imports and the search for the model that follow, which take as long
+                own = {spec.name for spec in info.options}
+                plugin.prepare(info, info.check_options({k: v for k, v in values.items() if k in own}))
+        from tiebreak.decider import Decider
+
         if self.memory_override:
             from tiebreak.shared import memory_limits
 
@@ -96,7 +103,7 @@ class Settings:
             calibration=self.calibration,
             registry=registry,
             progress=progress,
-            **{**(info.once if once else {}), **values},
+            **values,
         )
 
 

@@ -1,27 +1,31 @@
 """The child process of an isolated engine: an `EmbeddedEngine` behind a `Link`.
 
-It listens before it loads, so that its parent can ask how far it is; what goes wrong while loading is
+It listens before it loads: its parent tells it what to load, and asks how far it is. Until then it gets ready what
+any model needs, so that a parent that starts it early need not know the model yet. What goes wrong while loading is
 told to the parent as the error that it is, unless it ends the process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import importlib
 import json
 import os
 import socket
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiebreak.errors import EngineError, TiebreakError
-from tiebreak_embedded.link import SECRET, Link, Message
-from tiebreak_embedded.model import load
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from tiebreak_embedded.engine import EmbeddedEngine
+    from tiebreak_embedded.link import Link, Message
+    from tiebreak_embedded.model import Model
 
 __all__ = ["main"]
 
@@ -29,19 +33,70 @@ _NEWS = 0.5  # seconds that a question about the state waits for it to change
 _MORE = 2  # threads beside those that decide: one to explain, one to close
 
 
+class _Weights:
+    """Loads the model in a thread of its own, from when it is made.
+
+    Args:
+        path: the file.
+        options: every option of the engine.
+    """
+
+    def __init__(self, path: Path, options: Mapping[str, Any]) -> None:
+        self._model: Model | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._load, args=(path, options), daemon=True)
+        self._thread.start()
+
+    def take(self) -> Model:
+        """The model, or the error that loading it was."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._model is not None
+        return self._model
+
+    def _load(self, path: Path, options: Mapping[str, Any]) -> None:
+        try:
+            from tiebreak_embedded.model import load
+
+            self._model = load(path, options)
+        except BaseException as error:  # noqa: BLE001  raised again by who takes it
+            self._error = error
+
+
 class _Child:
     """Serves one engine until the process ends."""
 
-    def __init__(self, engine: EmbeddedEngine) -> None:
-        self._engine = engine
+    _engine: EmbeddedEngine
+    _threads: ThreadPoolExecutor
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._told = False
         self._loaded = threading.Event()
         self._error: TiebreakError | None = None
-        self._threads = ThreadPoolExecutor(engine.capabilities.concurrency + _MORE)
         self._cancelled: set[tuple[int, int]] = set()
 
-    def load(self) -> None:
+    def begin(self, order: Mapping[str, Any]) -> None:
+        """Load what the parent ordered; it does so whenever it asks, and is heard once."""
+        with self._lock:
+            told, self._told = self._told, True
+        if not told:
+            threading.Thread(target=self._load, args=(order,), daemon=True).start()
+
+    def _load(self, order: Mapping[str, Any]) -> None:
         """Load the model, and remember what went wrong."""
         try:
+            path, options = Path(order["path"]), order["options"]
+            weights = _Weights(path, options)  # beside the imports, where they are not done yet
+            from concurrent.futures import ThreadPoolExecutor
+
+            from tiebreak.models import Model
+            from tiebreak_embedded.engine import EmbeddedEngine
+
+            model = Model(reference=order["reference"], name=order["name"], path=path)
+            self._engine = EmbeddedEngine(model, options, weights.take)
+            self._threads = ThreadPoolExecutor(self._engine.capabilities.concurrency + _MORE)
             self._engine.start()
         except TiebreakError as error:
             self._error = error
@@ -54,6 +109,7 @@ class _Child:
         while (message := link.receive()) is not None:
             number, what, content = message
             if what == "state":
+                self.begin(content)
                 link.send((number, *self._state()))
             elif what == "cancel":
                 self._cancelled.add((id(link), content))
@@ -74,6 +130,7 @@ class _Child:
             "limits": engine.limits,
             "capabilities": engine.capabilities,
             "description": dict(engine.describe()),
+            "phases": dict(engine.phases),
         }
 
     def _answer(self, link: Link, message: Message) -> None:
@@ -98,27 +155,31 @@ class _Child:
         return getattr(self._engine, what)(*content)
 
 
-def main(port: int, order: str) -> None:
+def main(port: int, ahead: str) -> None:
     """Serve an engine on a port of the loopback interface.
 
     Args:
         port: where to listen.
-        order: JSON: path, reference and name of the model, and the engine's options.
+        ahead: JSON: the options `library` and `wait`, for the library that is loaded before the order comes.
     """
     faulthandler.enable(all_threads=False)  # more would push the reason out of the log's tail
-    secret = os.environ.pop(SECRET)
-    told = json.loads(order)
-    listener = socket.create_server(("127.0.0.1", port))
-    path = Path(told["path"])
-    # Most of the time goes into reading the file, and most of the rest into importing what serves it.
-    weights = ThreadPoolExecutor(1).submit(load, path, told["options"])
-    from tiebreak.models import Model
-    from tiebreak_embedded.engine import EmbeddedEngine
+    from tiebreak_embedded.link import SECRET, Link
 
-    model = Model(reference=told["reference"], name=told["name"], path=path)
-    child = _Child(EmbeddedEngine(model, told["options"], weights.result))
-    threading.Thread(target=child.load, daemon=True).start()
+    secret = os.environ.pop(SECRET)
+    listener = socket.create_server(("127.0.0.1", port))
+    threading.Thread(target=_get_ready, kwargs=json.loads(ahead), daemon=True).start()
+    child = _Child()
     while True:
         link = Link.accept(listener, secret)
         if link is not None:
             threading.Thread(target=child.serve, args=(link,), daemon=True).start()
+
+
+def _get_ready(library: str, wait: str) -> None:
+    """Load and import what any order needs; what goes wrong here goes wrong again with the order, and is told then."""
+    from tiebreak_embedded.library import open_library
+
+    with contextlib.suppress(TiebreakError):
+        open_library(library, wait=wait)
+    for name in ("numpy", "tiebreak_embedded.engine"):
+        importlib.import_module(name)

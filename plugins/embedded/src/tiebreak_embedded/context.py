@@ -20,6 +20,7 @@ from tiebreak_embedded.context_options import ContextOptions, cells
 from tiebreak_embedded.cores import count
 from tiebreak_embedded.library import Library
 from tiebreak_embedded.model import Model
+from tiebreak_embedded.passed import Passed
 from tiebreak_embedded.reading import Read, Reader, Reading
 from tiebreak_embedded.schedule import Step, schedule
 
@@ -47,8 +48,9 @@ class Context:
         model: tokens and facts.
         window: tokens that one prompt may have.
         threads: compute threads.
-        exact: at load, a prompt decoded whole and one restored half-way gave bit-identical logits.
-            False is possible on a GPU.
+        exact: a prompt decoded whole and one restored half-way gave bit-identical logits, now or when the
+            same build, file and options were first loaded on this machine. False is possible on a GPU.
+        phases: milliseconds that making it took (`context`) and its own check (`check`).
         decode_ms: spent in `llama_decode` since it was made, in milliseconds.
         read_ms: spent on reading logits since it was made, in milliseconds.
         decoded_tokens: new tokens since it was made, fill not counted.
@@ -72,9 +74,12 @@ class Context:
         given = isinstance(model, Model)
         self.model = model if isinstance(model, Model) else Model(library, model, gpu_layers=self.options.gpu_layers)
         try:
+            started = time.perf_counter()
             self.window = self._window()
             self._open()
-            self.exact = self._canary()
+            opened = time.perf_counter()
+            self.exact = self._checked()
+            self.phases = {"context": (opened - started) * 1e3, "check": (time.perf_counter() - opened) * 1e3}
         except BaseException:
             self._free()
             if not given:
@@ -295,6 +300,16 @@ class Context:
         self._memory: int = self._call["llama_get_memory"](self._context)
         self._reader = Reader(model.vocabulary_size)
         self._packer = Packer(options.sequences, self._micro_batch)
+
+    def _checked(self) -> bool:
+        """Whether it is exact; a context that has passed here before is not asked to again (see `Passed`)."""
+        passed = Passed(self.library, self.model.path, self.options, self.threads)
+        if passed.noted():
+            return True
+        exact = self._canary()
+        if exact:
+            passed.note()
+        return exact
 
     def _canary(self) -> bool:
         """Decode a few tokens whole, and again in two parts with a restore between; compare bits."""

@@ -76,6 +76,7 @@ class EmbeddedEngine(LocalEngine):
         self._weights = weights
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
+        self._phases: Mapping[str, float] = {}
         self._process = os.getpid()
 
     @property
@@ -132,7 +133,13 @@ class EmbeddedEngine(LocalEngine):
                 prefix_cache=None if context.model.recurrent else True,  # saved when it is met again
                 tolerance=0.0 if context.exact else INEXACT,
             )
+            self._phases = {**model.phases, **context.phases}
             self._loaded = loaded
+
+    @property
+    def phases(self) -> Mapping[str, float]:
+        """See `Engine.phases`; the vocabulary is read beside the context and has no phase of its own."""
+        return self._phases
 
     def describe(self) -> Mapping[str, str]:
         """What runs and how: library, file, backends, how threads wait, threads, window and whether it is exact."""

@@ -28,6 +28,12 @@ def tiebreak_load(model: Model | None, options: Mapping[str, Any]) -> Engine:
 
 
 @hookimpl
+def tiebreak_prepare(options: Mapping[str, Any]) -> bool:
+    """Start the child process that would be needed."""
+    return opening.prepare(options)
+
+
+@hookimpl
 def tiebreak_layout(name: str) -> Layout | None:
     """The layout that is this plugin's own."""
     return NamesLayout() if name == NamesLayout.name else None

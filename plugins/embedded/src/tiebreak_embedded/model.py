@@ -6,6 +6,7 @@ import ctypes as c
 import importlib
 import os
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,13 @@ def load(path: Path, options: Mapping[str, Any]) -> Model:
         EngineUnavailable: no llama.cpp is installed, or it was loaded before this process was forked.
         ModelUnavailable, Unsupported: see `Model`.
     """
+    started = time.perf_counter()
     library = open_library(options["library"], wait=options["wait"])
     refuse_fork(library.process, "embedded", ISOLATED)
-    return Model(library, path, gpu_layers=options["gpu_layers"])
+    opened = time.perf_counter()
+    model = Model(library, path, gpu_layers=options["gpu_layers"])
+    model.phases = {"library": (opened - started) * 1e3, "weights": (time.perf_counter() - opened) * 1e3}
+    return model
 
 
 class Model:
@@ -41,6 +46,9 @@ class Model:
         path: the file.
         gpu_layers: layers on the GPU, -1 for all.
 
+    Attributes:
+        phases: milliseconds that `load` took, by phase.
+
     Raises:
         ModelUnavailable: no such file, or llama.cpp refused it (with the end of its log).
         Unsupported: a model that does not predict the next token from what is before it.
@@ -49,6 +57,7 @@ class Model:
     def __init__(self, library: Library, path: Path, *, gpu_layers: int = 0) -> None:
         self.library = library
         self.path = path
+        self.phases: Mapping[str, float] = {}
         self._call = library.call
         if not path.is_file():
             raise ModelUnavailable(f"There is no model file at {path}.", engine="embedded")

@@ -10,7 +10,7 @@ from tiebreak.inprocess import with_weights
 from tiebreak.models import Model
 from tiebreak_embedded.info import INFO
 
-__all__ = ["engine"]
+__all__ = ["engine", "prepare"]
 
 
 def engine(model: Model | None, options: Mapping[str, Any]) -> Engine:
@@ -27,3 +27,14 @@ def engine(model: Model | None, options: Mapping[str, Any]) -> Engine:
     from tiebreak_embedded.engine import EmbeddedEngine
 
     return EmbeddedEngine(model, options)
+
+
+def prepare(options: Mapping[str, Any]) -> bool:
+    """Start the child process that an engine with these options will run in, if it will; says whether."""
+    if not options["isolate"]:
+        return False
+    from tiebreak.startup import prepare as begin
+    from tiebreak_embedded.child_command import child_command, process_options
+
+    begin(INFO.name, child_command(options), process_options(options))
+    return True

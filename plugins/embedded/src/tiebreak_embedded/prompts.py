@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from array import array
 from collections import OrderedDict
@@ -13,7 +14,8 @@ from tiebreak_embedded.model import Model
 
 __all__ = ["Prompt", "Prompts"]
 
-_KEPT_CHARACTERS = 1 << 20
+_KEPT_BYTES = 2 << 20
+_ENTRY = 256  # bytes of a piece and its place in the table, beside text and tokens
 
 
 @attrs.frozen(eq=False)
@@ -31,7 +33,7 @@ class Prompt:
 
 
 class Prompts:
-    """Tokenises rows, and remembers the tokens of pieces that repeat, bounded in characters.
+    """Tokenises rows, and remembers the tokens of pieces that repeat, bounded in bytes.
 
     Thread-safe.
 
@@ -44,7 +46,7 @@ class Prompts:
         self._opening = array("i", model.opening())
         self._lock = threading.Lock()
         self._known: OrderedDict[Piece, array[int]] = OrderedDict()
-        self._characters = 0
+        self._bytes = 0
 
     def of(self, row: Row) -> Prompt:
         """The prompt of a row.
@@ -73,8 +75,11 @@ class Prompts:
         with self._lock:
             if piece not in self._known:
                 self._known[piece] = tokens
-                self._characters += len(piece.text)
-                while self._characters > _KEPT_CHARACTERS:
-                    oldest, _ = self._known.popitem(last=False)
-                    self._characters -= len(oldest.text)
+                self._bytes += _size(piece, tokens)
+                while self._bytes > _KEPT_BYTES:
+                    self._bytes -= _size(*self._known.popitem(last=False))
         return tokens
+
+
+def _size(piece: Piece, tokens: array[int]) -> int:
+    return _ENTRY + sys.getsizeof(piece.text) + sys.getsizeof(tokens)
