@@ -14,13 +14,14 @@ from tiebreak.pool import Pool
 
 pytestmark = pytest.mark.live
 
-MODEL = "smollm2-135m"
+MODEL = "smol-decider"
 LOCAL: dict[str, dict[str, Any]] = {
-    "slot": {},
-    "pcdserver": {},
-    "dohnuts": {"flash_attn": "off"},
-    "embedded": {},
+    "slot": {"threads": 1},
+    "pcdserver": {"timeout": 300.0},
+    "dohnuts": {"threads": 1, "flash_attn": "off"},
+    "embedded": {"threads": 1},
 }
+NAMES = [pytest.param(name, marks=pytest.mark.alone if name == "pcdserver" else ()) for name in LOCAL]
 QUESTIONS = {
     "team": choice("Which team should handle this?", {"roads": "potholes", "waste": "bins", "noise": "music"}),
     "urgent": yes_no("Does it have to be today?"),
@@ -45,7 +46,7 @@ def decider(name: str, pool: Pool, **options: Any) -> Decider:
     return Decider(name, MODEL, pool=pool, **{**LOCAL[name], **options})
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_file_answers_the_same_questions_on_every_engine(name: str, pool: Pool) -> None:
     made = decider(name, pool)
     for state in STATES[:2]:
@@ -60,7 +61,7 @@ def test_the_same_file_answers_the_same_questions_on_every_engine(name: str, poo
         assert decision.receipt.engine_version
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_state_that_spells_control_tokens_is_judged_as_text(name: str, pool: Pool) -> None:
     made = decider(name, pool)
     with pytest.warns(DecisionWarning, match="control") if name == "dohnuts" else contextlib.nullcontext():

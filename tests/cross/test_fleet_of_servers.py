@@ -13,16 +13,17 @@ from tiebreak.server import Server
 
 pytestmark = pytest.mark.live
 
-MODEL = "smollm2-135m"
+MODEL = "smol-decider"
+LAYOUT = "schema-first"  # the question is read once and reused: the states are what differs
 QUESTIONS = {"team": choice("Which team should handle this?", ["roads", "waste", "noise"])}
 STATES = [f"Report {number}: the bins are full again." for number in range(24)]
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[list[Decider]]:
-    """Two Deciders, each with a server of its own."""
+    """Two Deciders, each with a server of its own; without the model's temperature, which attached ones do not know."""
     pools = [Pool(), Pool()]
-    yield [Decider("slot", MODEL, pool=pool).start() for pool in pools]
+    yield [Decider("slot", MODEL, pool=pool, layout=LAYOUT, threads=1, temperature=1.0).start() for pool in pools]
     for pool in pools:
         pool.close()
 
@@ -32,7 +33,7 @@ def test_two_servers_answer_as_one_and_go_on_without_the_other(servers: list[Dec
     one, other = [each for each in running if isinstance(each, Server)]
     right = [servers[0].decide(state, QUESTIONS)["team"].probabilities for state in STATES]
     pool = Pool()
-    with Decider("slot", urls=[one.url, other.url], pool=pool) as both:
+    with Decider("slot", urls=[one.url, other.url], pool=pool, layout=LAYOUT) as both:
         assert both.session.capacity == 2 * servers[0].session.capacity
         for kill in (False, True):
             found = []

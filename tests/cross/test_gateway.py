@@ -1,8 +1,12 @@
-"""`tiebreak serve` over a real engine and a real model: the conformance suite of the protocol, and our own client."""
+"""`tiebreak serve` over real engines and real models: the conformance suite of the protocol, and our own client.
+
+The suite is asked of the default engine and model, a local one; our client asks a gateway in front of a server.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,35 +24,38 @@ pytestmark = pytest.mark.live
 
 # The suite's longest request has 255 described options: about 4,700 tokens, which take their time on a small machine.
 LONGEST = 900.0
-SERVE = ("serve", "--port", "0", "--engine", "slot", "--option", "context=8192", "--timeout", str(LONGEST))
+SERVE = ("serve", "--port", "0", "--option", "context=8192", "--option", "threads=1", "--timeout", str(LONGEST))
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """The URL of a gateway on the slot engine with the default model."""
+@contextlib.contextmanager
+def gateway(*arguments: str) -> Iterator[str]:
+    """The URL of a gateway that was started with some more arguments; it must end well."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tiebreak", *SERVE],
+        [sys.executable, "-m", "tiebreak", *SERVE, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
     )
     assert process.stdout is not None
-    yield process.stdout.readline().strip()
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=120)
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
     assert process.returncode == 0
 
 
-def test_the_gateway_conforms_on_a_real_engine(url: str) -> None:
-    report = runner.run(url, timeout=LONGEST)
+def test_the_gateway_conforms_on_a_real_engine() -> None:
+    with gateway() as url:
+        report = runner.run(url, timeout=LONGEST)
     assert [(r.id, [f.message for f in r.findings]) for r in report.results if r.status == "fail"] == []
     assert report.verdict == "conformant", report.inconclusive
     skipped = {result.id for result in report.results if result.status == "skip"}
     assert skipped == {"auth.bearer", "auth.missing", "auth.invalid"}
 
 
-def test_jev_asks_the_gateway_and_hears_what_the_engine_says(url: str) -> None:
+def test_jev_asks_the_gateway_and_hears_what_the_engine_says() -> None:
     pool = Pool()
     questions = {
         "team": tiebreak.choice("Which team?", {"billing": "Payments", "sales": None}),
@@ -56,14 +63,15 @@ def test_jev_asks_the_gateway_and_hears_what_the_engine_says(url: str) -> None:
         "mood": tiebreak.score("How angry?", ["calm", "annoyed", "furious"]),
     }
     state = {"subject": "Charged twice", "lines": ["again", "Größe"]}
+    engine, model = "slot", "smollm2-135m"
     try:
-        engine, model = "slot", "smollm2-135m"
-        near = Decider(engine, model, pool=pool, context=8192).decide(state, questions)
-        far = Decider("jev", url=url, pool=pool)
-        there = far.decide(state, questions)
-        also = asyncio.run(far.adecide(state, questions))
-        with pytest.raises(InvalidRequest):
-            far.choose("x" * 5_000_000, ["a", "b"])
+        with gateway("--engine", engine) as url:
+            near = Decider(engine, model, pool=pool, context=8192, threads=1).decide(state, questions)
+            far = Decider("jev", url=url, pool=pool)
+            there = far.decide(state, questions)
+            also = asyncio.run(far.adecide(state, questions))
+            with pytest.raises(InvalidRequest):
+                far.choose("x" * 5_000_000, ["a", "b"])
     finally:
         pool.close()
     assert there.receipt.resolved_model == model

@@ -95,6 +95,8 @@ def cases() -> Iterator[Any]:
             runs = [b for b in every if b.title or (b.place == place and b.language in ("python", "console"))]
             if any(not b.title for b in runs):
                 marks = [pytest.mark.live] if place == "real" else []
+                if place == "real" and page.stem == "pcdserver":
+                    marks.append(pytest.mark.alone)
                 yield pytest.param(place, runs, id=f"{name}-{place}", marks=marks)
 
 

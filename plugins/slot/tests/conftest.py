@@ -12,6 +12,7 @@ import pytest
 
 from tiebreak import Decider, models
 from tiebreak.pool import Pool
+from tiebreak_conformance.hybrid import write_hybrid
 
 Answering = Callable[[httpx.Request], "httpx.Response | None"]
 
@@ -95,6 +96,12 @@ def mocked(mock: Mock) -> Iterator[Callable[..., Decider]]:
 
     yield make
     pool.close()
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that loads at once, for tests of processes, which are the same whatever they compute."""
+    return write_hybrid(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture(scope="session")

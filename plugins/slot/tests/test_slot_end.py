@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 
 PROGRAM = """
 import os, signal, sys, threading, tiebreak
-made = tiebreak.Decider("slot", {model!r}, threads=1, context=256, parallel=1)
+made = tiebreak.Decider("slot", {model!r}, threads=1, context=256, parallel=1, min_coverage=0)
 print(made.choose("x", ["a", "b"]).value, made.session.opened.server.process.pid, flush=True)
 {end}
 """
@@ -37,8 +37,8 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_the_server_is_gone_when_its_program_is(end: str, smol: Path, live: Decider) -> None:
-    program = textwrap.dedent(PROGRAM).format(model=str(smol), end=ENDS[end])
+def test_the_server_is_gone_when_its_program_is(end: str, tiny: Path, live: Decider) -> None:
+    program = textwrap.dedent(PROGRAM).format(model=str(tiny), end=ENDS[end])
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as parent:
@@ -59,11 +59,11 @@ def test_the_server_is_gone_when_its_program_is(end: str, smol: Path, live: Deci
     assert live.choose("still there", ["a", "b"]).value in ("a", "b"), "another program's server was not touched"
 
 
-def test_a_server_that_somebody_started_by_hand_is_left_alone(smol: Path) -> None:
+def test_a_server_that_somebody_started_by_hand_is_left_alone(tiny: Path) -> None:
     from tiebreak_slot.program import LAUNCHER
 
     flags = ["--ctx-size", "256", "--parallel", "1", "--threads", "1", "--threads-batch", "1"]
-    argv = [sys.executable, str(LAUNCHER), "--model", str(smol), "--host", "127.0.0.1", "--port", "0"]
+    argv = [sys.executable, str(LAUNCHER), "--model", str(tiny), "--host", "127.0.0.1", "--port", "0"]
     with subprocess.Popen(
         [*argv, *flags, "--gpu-layers", "0", "--cache-ram", "0"],
         stdout=subprocess.PIPE,
@@ -72,12 +72,12 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(smol: Path) -> Non
     ) as mine:
         assert mine.stdout is not None
         url = mine.stdout.readline().split()[-1]
-        with Decider("slot", url=url) as attached:
+        with Decider("slot", url=url, min_coverage=0) as attached:
             assert attached.choose("x", ["a", "b"]).value in ("a", "b")
-        program = textwrap.dedent(PROGRAM).format(model=str(smol), end="")
+        program = textwrap.dedent(PROGRAM).format(model=str(tiny), end="")
         subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=120)
         assert mine.poll() is None
-        with Decider("slot", url=url) as attached:
+        with Decider("slot", url=url, min_coverage=0) as attached:
             assert attached.choose("x", ["a", "b"]).value in ("a", "b")
         mine.terminate()
         assert mine.wait(timeout=30) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import gguf
 import numpy as np
@@ -14,6 +15,7 @@ from tiebreak.pool import Pool
 pytestmark = pytest.mark.live
 
 MODEL = "smollm2-135m"
+PLACE: dict[str, Any] = {"device": "cpu", "threads": 1}  # threads of PyTorch that wait for a busy CPU take minutes
 ASKED = [
     ("The bins are full since Monday", choice("Which team?", {"roads": "holes", "waste": "bins", "noise": "music"})),
     ("Report 7: loud music at number 12, again.", yes_no("Does it have to be today?")),
@@ -25,7 +27,7 @@ ASKED = [
 @pytest.fixture(scope="module")
 def reference() -> Iterator[Decider]:
     pool = Pool()
-    yield Decider("transformers", MODEL, pool=pool, device="cpu").start()
+    yield Decider("transformers", MODEL, pool=pool, **PLACE).start()
     pool.close()
 
 
@@ -46,7 +48,7 @@ def test_weights_are_what_the_file_says(reference: Decider) -> None:
 
 
 def test_llama_cpp_is_as_near_as_its_activations_of_eight_bits_allow(reference: Decider) -> None:
-    with Decider("embedded", MODEL, sequences=1, context=256, threads=2) as other:
+    with Decider("embedded", MODEL, sequences=1, context=256, threads=1) as other:
         apart = []
         for state, question in ASKED:
             right, found = reference.decide(state, {"q": question}), other.decide(state, {"q": question})
@@ -61,8 +63,6 @@ def test_cold_and_warm_are_within_the_declared_tolerance(reference: Decider) -> 
     reference.decide(state, {"q": question})
     warm = reference.decide(state, {"q": question})
     assert warm.cache.status == "hit"
-    cold = Decider("transformers", MODEL, pool=reference._pool, device="cpu", cache="off").decide(
-        state, {"q": question}
-    )
+    cold = Decider("transformers", MODEL, pool=reference._pool, cache="off", **PLACE).decide(state, {"q": question})
     found = [warm["q"].probabilities[name] - p for name, p in cold["q"].probabilities.items()]
     assert max(map(abs, found)) <= reference.session.engine.capabilities.tolerance
