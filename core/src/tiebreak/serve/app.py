@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -105,7 +106,8 @@ class _Gateway:
             raise problem_of(error, self.settings.retry_after) from None
         finally:
             self.open -= 1
-        return JSONResponse(self._reply(asked, decision))
+        counted = BackgroundTask(self._count, decision) if decision else None
+        return JSONResponse(self._reply(asked, decision), background=counted)
 
     async def _decide(self, request: Request, asked: Asked) -> Decision:
         """Ask the engine; where the client leaves first, its place in the queue goes to the next."""
@@ -120,9 +122,12 @@ class _Gateway:
             raise
         finally:
             gone.cancel()
-        self.metrics.decided(decision)
         request.state.entry.decided(decision)
         return decision
+
+    async def _count(self, decision: Decision) -> None:
+        """Count an answer that is on its way, before the next request is looked at: nobody waits for it."""
+        self.metrics.decided(decision)
 
     def _reply(self, asked: Asked, decision: Decision | None) -> dict[str, Any]:
         found = decision.answers if decision else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hmac
 import ipaddress
 from urllib.parse import urlsplit
@@ -36,7 +37,7 @@ class Guard:
         if origin is not None and urlsplit(origin).netloc != host:
             raise Problem.of(403, "permission_error", "Requests from pages of other sites are refused.")
         if self._key is None:
-            if self._local and not is_loopback(f"http://{host}"):
+            if self._local and not _is_this_machine(host):
                 raise Problem.of(
                     403, "permission_error", f"{host[:80]!r} is not this machine; set an API key to serve other names."
                 )
@@ -46,6 +47,11 @@ class Guard:
             raise _unauthorised("Must supply an API key: Authorization: Bearer KEY.")
         if not hmac.compare_digest(given.strip().encode(), self._key):
             raise _unauthorised("The API key is wrong.")
+
+
+@functools.lru_cache(maxsize=64)
+def _is_this_machine(host: str) -> bool:
+    return is_loopback(f"http://{host}")
 
 
 def _unauthorised(message: str) -> Problem:
