@@ -92,8 +92,8 @@ async def amany(session: Session, rows: Iterable[Row], timeout: float, on_error:
 def _workers(session: Session) -> int:
     """Threads that keep every place at the engine taken: while all of them wait for it, one more lays out and reads.
 
-    Further ones would only take turns with each other. With one place there is one thread: two could swap the order that
-    the cache was promised.
+    Further ones would only take turns with each other. With one place there is one thread: two could swap the order
+    that the cache was promised.
     """
     capacity = session.capacity
     return capacity + min(1, session.opened.admission.queue_limit) if capacity > 1 else 1
