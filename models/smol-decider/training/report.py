@@ -81,7 +81,7 @@ def _figures(some: Sequence[Answered], held: Sequence[Answered]) -> Table:
     if kind == "choice":
         turned = [one for one in held if one.kind == kind and one.set == name]
         figures["right in all orders"] = _share(turned)
-        figures["flips"] = flips(turned)
+        figures["flips"] = _flips(turned)
     return figures
 
 

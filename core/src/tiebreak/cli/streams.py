@@ -127,8 +127,7 @@ def reserved() -> Iterator[None]:
     standard error.
     """
     with contextlib.ExitStack() as stack:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        settle()  # a result that could not be written has said so already
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         with contextlib.suppress(OSError):  # one of the two is closed: nothing to protect
             kept = os.dup(1)
