@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiebreak.answers import Decision
@@ -40,8 +40,8 @@ PROBE = "The parcel came on Friday."
 def answered(decider: Decider, task: Task, rows: Iterable[Row]) -> Iterator[Cells]:
     """Ask about every row, as many at a time as the engine works on.
 
-    A row at which the engine failed is asked about once more by itself: its neighbours may have been the cause. What
-    is wrong with a row goes into its error; what is wrong with the engine ends the run.
+    A row at which the engine failed is asked about once more by itself: its neighbours may have been the cause. It gets
+    an error only where the engine then answers something else; what is wrong with the engine ends the run.
 
     Args:
         decider: who is asked.
@@ -73,7 +73,8 @@ def answered(decider: Decider, task: Task, rows: Iterable[Row]) -> Iterator[Cell
         if isinstance(result, LASTING):
             raise result
         if isinstance(result, Decision):
-            yield from doubtful.release()
+            if doubtful:  # this answer may be older than their failures, and prove nothing: it is asked again now
+                yield from doubtful.settle()
             yield task.cells(result)
         elif isinstance(result, (EngineError, Unsupported)):
             doubtful.add(state, task.failed(problem(result)), result)
@@ -90,7 +91,7 @@ def answered(decider: Decider, task: Task, rows: Iterable[Row]) -> Iterator[Cell
 
 
 class _Doubtful:
-    """Rows since the engine last answered: whether it or they are to blame is not known yet."""
+    """Rows since the engine last failed: whether it or they are to blame is not known yet."""
 
     def __init__(self, decider: Decider, task: Task) -> None:
         self.failures = 0
@@ -108,11 +109,6 @@ class _Doubtful:
         self._rows.append((state, cells, failure is not None))
         self._last = failure or self._last
         self.failures += failure is not None
-
-    def release(self) -> Sequence[Cells]:
-        """Their cells: the engine has answered, so it was not to blame."""
-        rows, self._rows, self.failures = self._rows, [], 0
-        return [cells for _, cells, _ in rows]
 
     def settle(self) -> Iterator[Cells]:
         """Their cells, after the engine has answered something else, and was asked about each once more.
