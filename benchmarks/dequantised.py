@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, dequantize
 
-from tiebreak import models
+from tiebreak import Registry, models
 
 HEADER = ("GGUF.", "general.architecture", "general.file_type", "general.quantization_version")
 """What the writer sets by itself, or what is no longer true."""
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("model", help="a reference to a model, or a path")
     parser.add_argument("file", type=Path, help="the file to write")
     given = parser.parse_args()
-    write(models.resolve(given.model).path, given.file)
+    write(models.resolve(given.model, lambda: Registry().models()[0]).path, given.file)
 
 
 if __name__ == "__main__":
