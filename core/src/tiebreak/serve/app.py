@@ -126,7 +126,7 @@ class _Gateway:
         return decision
 
     async def _count(self, decision: Decision) -> None:
-        """Count an answer that is on its way, before the next request is looked at: nobody waits for it."""
+        """Count an answer that is on its way: nobody waits for that."""
         self.metrics.decided(decision)
 
     def _reply(self, asked: Asked, decision: Decision | None) -> dict[str, Any]:
