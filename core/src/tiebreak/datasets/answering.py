@@ -40,8 +40,9 @@ PROBE = "The parcel came on Friday."
 def answered(decider: Decider, task: Task, rows: Iterable[Row]) -> Iterator[Cells]:
     """Ask about every row, as many at a time as the engine works on.
 
-    A row at which the engine failed is asked about once more by itself: its neighbours may have been the cause. It gets
-    an error only where the engine then answers something else; what is wrong with the engine ends the run.
+    A row at which the engine failed is asked about again by itself: its neighbours may have been the cause. Where that
+    fails, too, the engine has to answer something else, and the row is asked about a last time, before it gets an
+    error; what is wrong with the engine ends the run.
 
     Args:
         decider: who is asked.
@@ -73,7 +74,7 @@ def answered(decider: Decider, task: Task, rows: Iterable[Row]) -> Iterator[Cell
         if isinstance(result, LASTING):
             raise result
         if isinstance(result, Decision):
-            if doubtful:  # this answer may be older than their failures, and prove nothing: it is asked again now
+            if doubtful:  # this answer may be older than their failures: the engine has to answer now
                 yield from doubtful.settle()
             yield task.cells(result)
         elif isinstance(result, (EngineError, Unsupported)):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tiebreak_models() -> Sequence[ModelInfo]:
-    """The models of this package: one adapter, in files of one or more precisions."""
-    from tiebreak_smol_decider.info import MODELS
+    """The one model of this package."""
+    from tiebreak_smol_decider.info import INFO
 
-    return MODELS
+    return (INFO,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiebreak.models import ModelInfo
 
-__all__ = ["INFO", "MODELS"]
+__all__ = ["INFO"]
 
 INFO = ModelInfo(
     name="smol-decider",
@@ -21,6 +21,3 @@ INFO = ModelInfo(
     # Trained on the labels against each other: how much the rest of the vocabulary gets was never part of the loss.
     min_coverage=0.0,
 )
-
-MODELS = (INFO,)
-"""What is registered."""

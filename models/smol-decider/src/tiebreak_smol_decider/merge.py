@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BASE", "FOUR_BITS", "FULL", "Form", "make", "make_4bit", "merge"]
+__all__ = ["BASE", "FOUR_BITS", "FULL", "Form", "make", "merge"]
 
 BASE = "smollm2-135m"
 """The registered model that the adapter was trained on."""
@@ -70,18 +70,9 @@ def make(path: Path, progress: Progress) -> None:
         ModelUnavailable: the base cannot be fetched.
         ValueError: adapter and base do not fit each other.
     """
-    _make(path, progress, FULL)
-
-
-def make_4bit(path: Path, progress: Progress) -> None:
-    """Write the merged model to `path` with its matrices rounded to 4 bits; else as `make`."""
-    _make(path, progress, FOUR_BITS)
-
-
-def _make(path: Path, progress: Progress, form: Form) -> None:
     base = resolve(BASE, progress=progress).path
     assert base is not None  # it is registered with a file
-    merge(base, adapters.read(), path, progress, form)
+    merge(base, adapters.read(), path, progress)
 
 
 def merge(base: Path, adapter: Adapter, path: Path, progress: Progress, form: Form = FULL) -> None:
