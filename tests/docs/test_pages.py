@@ -14,6 +14,8 @@ import click
 import pytest
 
 from tiebreak import errors, hookspecs
+from tiebreak.bench import results
+from tiebreak.bench.report import digits
 from tiebreak.cli.program import program
 from tiebreak.errors import TiebreakError
 from tiebreak.memory import MemoryLimits
@@ -127,6 +129,24 @@ def test_every_room_of_the_core_is_on_the_map() -> None:
 def test_every_page_is_in_the_nav_and_the_other_way_round() -> None:
     nav = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert nav == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+
+
+def test_the_measured_figures_are_those_of_the_committed_run() -> None:
+    found = results.read(DOCS / "benchmarks" / "cpu")
+    assert found.run is not None
+    methods = {method.id: (method.engine, method.layout) for method in found.run.methods}
+    measured = {methods[summary.method]: summary for summary in found.run.summaries}
+    assert len(measured) == 6
+    table = re.findall(r"\| (\w+) \| ([\w -]+) \| ([^|]+\]) \| (\d+) \|", page("benchmarks/index.md"))
+    for engine, layout, median, right in table:
+        summary = measured.pop((engine, "pcd" if layout == "its own" else layout))
+        assert summary.accuracy is not None
+        assert (digits.estimate(summary.total.median), str(summary.accuracy.hits)) == (median, right)
+    assert not measured, "not on the page"
+    pairs = [row for row in found.prefix[0].rows if row.scenario != "1 question, asked before"]
+    speed_ups = [digits.estimate(row.speed_up, 2) for row in pairs]
+    assert len(speed_ups) == 9
+    assert set(speed_ups) <= {cell for cells in rows("benchmarks/index.md") for cell in cells}
 
 
 @pytest.mark.parametrize("distribution", ["tiebreak", *(f"tiebreak-{name}" for name in ENGINES)])
