@@ -43,14 +43,14 @@ class Admission:
             EngineHung: no place became free within `timeout` seconds.
         """
         started = time.perf_counter()
-        event = threading.Event()
-        waiter = self._join(event.set)
-        if waiter is not None:
+        if not self._take():
+            event = threading.Event()
+            waiter = self._join(event.set)
             try:
-                if not event.wait(timeout):
+                if waiter is not None and not event.wait(timeout):
                     self._give_up(waiter, timeout)
             except KeyboardInterrupt:
-                if not self._withdraw(waiter):
+                if waiter is None or not self._withdraw(waiter):
                     self._leave()
                 raise
         try:
@@ -61,9 +61,18 @@ class Admission:
     @asynccontextmanager
     async def aenter(self, timeout: float) -> AsyncIterator[float]:
         """The same for a task: the event loop is never blocked."""
+        started = time.perf_counter()
+        if not self._take():
+            await self._wait(timeout)
+        try:
+            yield (time.perf_counter() - started) * 1e3
+        finally:
+            self._leave()
+
+    async def _wait(self, timeout: float) -> None:
+        """Wait for a place without blocking the event loop."""
         import asyncio
 
-        started = time.perf_counter()
         loop = asyncio.get_running_loop()
         event = asyncio.Event()
 
@@ -71,19 +80,23 @@ class Admission:
             loop.call_soon_threadsafe(event.set)
 
         waiter = self._join(wake)
-        if waiter is not None:
-            try:
-                await asyncio.wait_for(event.wait(), timeout)
-            except asyncio.TimeoutError:
-                self._give_up(waiter, timeout)
-            except asyncio.CancelledError:
-                if not self._withdraw(waiter):
-                    self._leave()
-                raise
+        if waiter is None:
+            return
         try:
-            yield (time.perf_counter() - started) * 1e3
-        finally:
-            self._leave()
+            await asyncio.wait_for(event.wait(), timeout)
+        except asyncio.TimeoutError:
+            self._give_up(waiter, timeout)
+        except asyncio.CancelledError:
+            if not self._withdraw(waiter):
+                self._leave()
+            raise
+
+    def _take(self) -> bool:
+        """Take a place if one is free and nobody waits for it."""
+        with self._lock:
+            free = self._free > 0
+            self._free -= free
+            return free
 
     def _join(self, wake: Callable[[], object]) -> _Waiter | None:
         """Take a free place (None) or a place in the queue."""

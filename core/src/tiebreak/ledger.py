@@ -48,7 +48,7 @@ class Ledger:
         self.hits = 0
         self.misses = 0
         self._lock = threading.Lock()
-        self._sizes: OrderedDict[bytes, int | None] = OrderedDict()
+        self._sizes: OrderedDict[int, int | None] = OrderedDict()
         self._advised = False
 
     def note(self, plan: Plan, report: CacheReport) -> str | None:
@@ -63,7 +63,7 @@ class Ledger:
         """
         if report.status not in ("hit", "miss", "fallback"):
             return None
-        key = prefix_key(plan)
+        key = hash(_prefix(plan))
         with self._lock:
             came_back = key in self._sizes
             self.hits += report.status == "hit"
@@ -80,7 +80,7 @@ class Ledger:
             self._advised = advice is not None
             return advice
 
-    def _since(self, key: bytes) -> list[int | None]:
+    def _since(self, key: int) -> list[int | None]:
         """Sizes of the prefixes that were used after this one was."""
         sizes: list[int | None] = []
         for other, size in reversed(self._sizes.items()):
@@ -119,6 +119,10 @@ class Ledger:
 
 
 def prefix_key(plan: Plan) -> bytes:
-    """A digest of the reusable prefixes of a plan: equal for plans that can share what a cache holds."""
-    parts = repr([[piece.text for piece in row.prefix()] for row in plan.rows])
-    return hashlib.blake2b(parts.encode(), digest_size=16).digest()
+    """A digest of the reusable prefixes of a plan, the same in every process: equal where they can share a state."""
+    return hashlib.blake2b(repr(_prefix(plan)).encode(), digest_size=16).digest()
+
+
+def _prefix(plan: Plan) -> tuple[str, ...]:
+    """The text before the cut of every row, as it was laid out; an empty one ends each row."""
+    return tuple([text for row in plan.rows for text in (*(s.text for s in row.segments[: row.cut]), "")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,9 @@ WINDOW = 256
 """Requests that are ordered together."""
 AHEAD = 2
 """Windows that are held: while the last requests of one are at work, the next one fills the places that they leave."""
+PAUSE = 0.005
+"""Seconds that an answer which is not there yet is left alone: to be woken by every single one takes more of the
+interpreter than the answers do, where an engine gives many of them in a millisecond or two."""
 REMEMBERED = 1024
 """Different requests whose decisions are kept for those that ask the same again."""
 
@@ -50,6 +54,8 @@ def many(session: Session, rows: Iterable[Row], timeout: float, on_error: OnErro
                 while len(ahead) < AHEAD and (window := reader.window()) is not None:
                     ahead.append(asked.ask(window))
                 for pending in ahead[0]:
+                    if not isinstance(pending, TiebreakError) and not pending.done():
+                        time.sleep(PAUSE)
                     yield _handed(pending if isinstance(pending, TiebreakError) else pending.result(), on_error)
                 ahead.popleft()
         finally:

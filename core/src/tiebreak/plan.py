@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import attrs
@@ -103,6 +103,24 @@ class Plan:
     rows: tuple[Row, ...]
     layout: str
     direction: Direction
+
+    def cut_at(self, cuts: Iterable[int]) -> Plan:
+        """The same plan with these cuts, one for each row."""
+        # Spelt out, since this is done for every request: `attrs.evolve` takes several times as long.
+        rows = tuple(
+            [
+                Row(
+                    question=row.question,
+                    segments=row.segments,
+                    labels=row.labels,
+                    level=row.level,
+                    loose=row.loose,
+                    cut=cut,
+                )
+                for row, cut in zip(self.rows, cuts, strict=True)
+            ]
+        )
+        return Plan(request=self.request, rows=rows, layout=self.layout, direction=self.direction)
 
     def rows_of(self, question: str) -> tuple[int, ...]:
         """Indices of the rows that serve a question."""

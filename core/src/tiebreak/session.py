@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tiebreak.answers import Decision, Receipt, Timings
+from tiebreak.answers import Answer, Decision, Receipt, Timings
 from tiebreak.engine import Engine, LocalEngine, Spent, WireEngine
 from tiebreak.errors import EngineHung, InvalidRequest, TiebreakError, Unsupported
-from tiebreak.evidence import Outcome, TokenScores
+from tiebreak.evidence import Outcome
 from tiebreak.ledger import Ledger
 from tiebreak.observers import Harmless, Observer
 from tiebreak.plan import Plan
@@ -301,7 +301,12 @@ class Session:
 
     def _decision(self, plan: Plan, outcome: Outcome, spent: Spent, clock: _Clock) -> Decision:
         started = time.perf_counter()
-        notes = [*outcome.warnings, *self._notes(outcome)]
+        try:
+            answers = self.stages.readout.read(plan, outcome.evidence, self.stages.reading)
+        except TiebreakError as error:
+            error.engine = error.engine or self.engine.info.name
+            raise
+        notes = [*outcome.warnings, *self._low(answers.values())]
         advice = self.ledger.note(plan, outcome.cache)
         if advice is not None:
             notes.append(advice)
@@ -309,11 +314,6 @@ class Session:
             waited = self.opened.admission.abandoned
             notes.append(f"abandoned: {waited} earlier requests timed out here; the engine worked them off first")
             self.opened.admission.abandoned = 0
-        try:
-            answers = self.stages.readout.read(plan, outcome.evidence, self.stages.reading)
-        except TiebreakError as error:
-            error.engine = error.engine or self.engine.info.name
-            raise
         for note in notes:
             self._warn(note.split(":")[0], note)
         finished = time.perf_counter()
@@ -338,9 +338,9 @@ class Session:
             receipt=self._receipt(outcome, tuple(notes)),
         )
 
-    def _notes(self, outcome: Outcome) -> Sequence[str]:
+    def _low(self, answers: Iterable[Answer]) -> Sequence[str]:
         least = self.stages.reading.min_coverage
-        low = [e.coverage for e in outcome.evidence if isinstance(e, TokenScores) and e.coverage < least]
+        low = [answer.coverage for answer in answers if answer.coverage is not None and answer.coverage < least]
         if not low:
             return ()
         return (f"low coverage: the allowed labels hold only {min(low):.2%} of the model's mass",)

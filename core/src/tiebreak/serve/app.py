@@ -23,6 +23,7 @@ from tiebreak.errors import TiebreakError
 from tiebreak.serve.asked import Asked
 from tiebreak.serve.body import read
 from tiebreak.serve.guard import Guard
+from tiebreak.serve.interrupt import Interrupt
 from tiebreak.serve.ledger import Ledger
 from tiebreak.serve.metrics import Metrics
 from tiebreak.serve.problem import Problem, busy, problem_of
@@ -111,17 +112,13 @@ class _Gateway:
 
     async def _decide(self, request: Request, asked: Asked) -> Decision:
         """Ask the engine; where the client leaves first, its place in the queue goes to the next."""
-        work = asyncio.ensure_future(self.decider.adecide(asked.state, asked.questions))
         gone = asyncio.ensure_future(_disconnected(request.receive))
-        gone.add_done_callback(lambda _: work.cancel())
-        try:
-            decision = await work
-        except asyncio.CancelledError:
-            if gone.done():
-                raise ClientDisconnect from None
-            raise
-        finally:
-            gone.cancel()
+        with Interrupt(ClientDisconnect()) as interrupt:
+            gone.add_done_callback(interrupt)
+            try:
+                decision = await self.decider.adecide(asked.state, asked.questions)
+            finally:
+                gone.cancel()
         request.state.entry.decided(decision)
         return decision
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import zlib
 from typing import Any, Protocol
 
-import anyio
 from starlette.requests import Request
 
+from tiebreak.serve.interrupt import Interrupt
 from tiebreak.serve.problem import Problem, invalid, wrong
 from tiebreak.serve.settings import Settings
 
@@ -43,11 +44,13 @@ async def read(request: Request, settings: Settings) -> Any:
         raise Problem.of(
             415, "api_usage_error", f"Content-Encoding {encoding[:40]!r} is not understood.", accept_encoding=ENCODINGS
         )
-    try:
-        with anyio.fail_after(settings.body_timeout):
+    late = Problem.of(408, "timeout_error", f"The body did not arrive within {settings.body_timeout:g} s.")
+    with Interrupt(late) as interrupt:
+        timer = asyncio.get_running_loop().call_later(settings.body_timeout, interrupt)
+        try:
             raw = await _receive(request, settings.max_body)
-    except TimeoutError:
-        raise Problem.of(408, "timeout_error", f"The body did not arrive within {settings.body_timeout:g} s.") from None
+        finally:
+            timer.cancel()
     if encoding != "identity":
         raw = _decompress(raw, encoding, settings.max_body)
     return _parse(raw)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import attrs
-
 from tiebreak.answers import CacheScope
 from tiebreak.plan import Plan, Row
 
@@ -40,7 +38,7 @@ class PrefixCache(CachePolicy):
         """See `CachePolicy.cut`."""
         if plan.direction == "opaque":
             return plan
-        return attrs.evolve(plan, rows=tuple(attrs.evolve(row, cut=_border(row, plan)) for row in plan.rows))
+        return plan.cut_at([_border(row, plan) for row in plan.rows])
 
 
 class NoCache(CachePolicy):
@@ -50,7 +48,7 @@ class NoCache(CachePolicy):
 
     def cut(self, plan: Plan) -> Plan:
         """See `CachePolicy.cut`."""
-        return attrs.evolve(plan, rows=tuple(attrs.evolve(row, cut=0) for row in plan.rows))
+        return plan.cut_at([0] * len(plan.rows))
 
 
 def _border(row: Row, plan: Plan) -> int:
