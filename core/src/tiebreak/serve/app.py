@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tiebreak.answers import Decision
 from tiebreak.decider import Decider
@@ -24,7 +25,7 @@ from tiebreak.serve.asked import Asked
 from tiebreak.serve.body import read
 from tiebreak.serve.guard import Guard
 from tiebreak.serve.interrupt import Interrupt
-from tiebreak.serve.ledger import Ledger
+from tiebreak.serve.ledger import Entry, Ledger
 from tiebreak.serve.metrics import Metrics
 from tiebreak.serve.problem import Problem, busy, problem_of
 from tiebreak.serve.served import Served
@@ -43,6 +44,8 @@ PAGE_HEADERS = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
 }
+# As `JSONResponse` writes it, which makes an encoder for each.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 GONE = 499  # what web servers log for a client that left; nobody receives it
 
 
@@ -70,8 +73,35 @@ def create_app(decider: Decider, settings: Settings | None = None) -> Ledger:
         lifespan=gateway.lifespan,
     )
     app.router.redirect_slashes = False  # a redirected POST would lose its body on the way
-    gateway.ledger = Ledger(app, gateway.metrics)
+    gateway.ledger = Ledger(_Shortcut(app, gateway), gateway.metrics)
     return gateway.ledger
+
+
+class _Shortcut:
+    """Takes what is asked most past Starlette's middleware and routing; everything else goes through them.
+
+    They would treat it just the same, in a tenth of a millisecond.
+    """
+
+    def __init__(self, app: ASGIApp, gateway: _Gateway) -> None:
+        self.app = app
+        self.gateway = gateway
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/v1/systemone" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive, send)
+        try:
+            response = await self.gateway.systemone(request)
+        except Problem as error:
+            response = await _problem(request, error)
+        except ClientDisconnect as error:
+            response = await _gone(request, error)
+        except Exception as error:
+            await (await _crash(request, error))(scope, receive, send)
+            raise
+        await response(scope, receive, send)
 
 
 class _Gateway:
@@ -94,12 +124,16 @@ class _Gateway:
 
     async def systemone(self, request: Request) -> Response:
         """Answer `POST /v1/systemone`."""
-        self.guard.check(request.headers)
+        # Starlette's own headers search the list for every name; the first of several of one name counts here, too.
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.scope["headers"])
+        }
+        self.guard.check(headers)
         if self.open >= self.settings.max_open:
             raise busy(f"{self.open} requests are open already.", self.settings.retry_after)
         self.open += 1
         try:
-            asked = Asked.of(await read(request, self.settings))
+            asked = Asked.of(await read(request, headers, self.settings))
             self.served.check(asked.model)
             decision = await self._decide(request, asked) if asked.questions else None
         except TiebreakError as error:
@@ -107,8 +141,9 @@ class _Gateway:
             raise problem_of(error, self.settings.retry_after) from None
         finally:
             self.open -= 1
-        counted = BackgroundTask(self._count, decision) if decision else None
-        return JSONResponse(self._reply(asked, decision), background=counted)
+        counted = BackgroundTask(self._count, request.state.entry, decision) if decision else None
+        reply = _ENCODER.encode(self._reply(asked, decision)).encode()
+        return Response(reply, media_type="application/json", background=counted)
 
     async def _decide(self, request: Request, asked: Asked) -> Decision:
         """Ask the engine; where the client leaves first, its place in the queue goes to the next."""
@@ -119,11 +154,11 @@ class _Gateway:
                 decision = await self.decider.adecide(asked.state, asked.questions)
             finally:
                 gone.cancel()
-        request.state.entry.decided(decision)
         return decision
 
-    async def _count(self, decision: Decision) -> None:
+    async def _count(self, entry: Entry, decision: Decision) -> None:
         """Count an answer that is on its way: nobody waits for that."""
+        entry.decided(decision)
         self.metrics.decided(decision)
 
     def _reply(self, asked: Asked, decision: Decision | None) -> dict[str, Any]:

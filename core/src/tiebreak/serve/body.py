@@ -6,9 +6,10 @@ import asyncio
 import json
 import sys
 import zlib
+from collections.abc import Mapping
 from typing import Any, Protocol
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from tiebreak.serve.interrupt import Interrupt
 from tiebreak.serve.problem import Problem, invalid, wrong
@@ -31,15 +32,20 @@ class _Stream(Protocol):
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
-async def read(request: Request, settings: Settings) -> Any:
+async def read(request: Request, headers: Mapping[str, str], settings: Settings) -> Any:
     """The JSON value of a request's body.
+
+    Args:
+        request: of which only the body is read.
+        headers: of the request, names in lower case.
+        settings: the limits.
 
     Raises:
         Problem: it is too large, too slow, not JSON, or encoded in a way that is not understood.
         ClientDisconnect: the client left before it was whole.
     """
-    _check_type(request.headers.get("content-type", ""))
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    _check_type(headers.get("content-type", ""))
+    encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "zstd"):
         raise Problem.of(
             415, "api_usage_error", f"Content-Encoding {encoding[:40]!r} is not understood.", accept_encoding=ENCODINGS
@@ -48,7 +54,7 @@ async def read(request: Request, settings: Settings) -> Any:
     with Interrupt(late) as interrupt:
         timer = asyncio.get_running_loop().call_later(settings.body_timeout, interrupt)
         try:
-            raw = await _receive(request, settings.max_body)
+            raw = await _receive(request, headers.get("content-length", ""), settings.max_body)
         finally:
             timer.cancel()
     if encoding != "identity":
@@ -65,16 +71,20 @@ def _check_type(content_type: str) -> None:
         )
 
 
-async def _receive(request: Request, limit: int) -> bytes:
-    declared = request.headers.get("content-length", "")
+async def _receive(request: Request, declared: str, limit: int) -> bytes:
     if declared.isdecimal() and int(declared) > limit:
         raise _too_large(limit)
-    parts, size = [], 0
-    async for part in request.stream():
+    parts, size, more = [], 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part = message.get("body", b"")
         size += len(part)
         if size > limit:
             raise _too_large(limit)
         parts.append(part)
+        more = message.get("more_body", False)
     return b"".join(parts)
 
 
@@ -118,7 +128,7 @@ def _zstd_module() -> Any:
 
 def _parse(raw: bytes) -> Any:
     try:
-        return json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_constant)
+        return _DECODER.decode(raw.decode())
     except UnicodeDecodeError as error:
         raise invalid(wrong([error.start], "The body is not UTF-8", "json_invalid")) from None
     except json.JSONDecodeError as error:
@@ -143,6 +153,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+# Made once: `json.loads` makes one for every call that is not the plainest.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def _too_large(limit: int) -> Problem:

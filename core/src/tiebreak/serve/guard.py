@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import hmac
 import ipaddress
+from collections.abc import Mapping
 from urllib.parse import urlsplit
-
-from starlette.datastructures import Headers
 
 from tiebreak.serve.problem import Problem
 from tiebreak.serve.settings import Settings
@@ -27,7 +26,7 @@ class Guard:
         self._key = None if settings.api_key is None else settings.api_key.encode()
         self._local = is_loopback(f"http://{_bracketed(settings.host)}")
 
-    def check(self, headers: Headers) -> None:
+    def check(self, headers: Mapping[str, str]) -> None:
         """Refuse a request that may not be answered.
 
         Raises:
