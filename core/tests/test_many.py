@@ -77,11 +77,35 @@ def test_rows_are_read_no_further_than_two_windows_ahead(decider: Make, http_stu
             yield row
 
     results = decider().decide_many(counted())
-    for _ in range(256):
+    ahead = []
+    for handed in range(600):
         next(results)
-    assert read == 512
+        ahead.append(read - handed)
+    assert max(ahead) == 512
+    before = read
     results.close()  # type: ignore[attr-defined]
-    assert read == 512
+    assert read == before
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_rows_before_one_that_cannot_be_read_are_answered(how: str, decider: Make) -> None:
+    def broken() -> Iterator[tuple[str, dict[str, Question]]]:
+        yield from rows(700)
+        raise OSError("the disk is gone")
+
+    made, found = decider(), []
+
+    def collect() -> None:
+        for result in made.decide_many(broken()):
+            found.append(result)
+
+    async def acollect() -> None:
+        async for result in made.adecide_many(broken()):
+            found.append(result)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        collect() if how == "sync" else asyncio.run(acollect())
+    assert len(found) == 700
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])

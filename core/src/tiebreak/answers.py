@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -241,9 +240,7 @@ class Decision:
 
 def _values(record: Any) -> dict[str, Any]:
     """The attributes of a record by name, themselves as they are; `attrs.asdict` takes several times as long."""
-    return {name: getattr(record, name) for name in _names(type(record))}
+    return {name: getattr(record, name) for name in _NAMES[type(record)]}
 
 
-@functools.cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in attrs.fields(kind))
+_NAMES = {kind: tuple(field.name for field in attrs.fields(kind)) for kind in (Timings, CacheReport, Receipt)}

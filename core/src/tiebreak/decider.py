@@ -138,11 +138,13 @@ class Decider(Asking):
         """Answer a stream of requests, as many at a time as the engine really works on.
 
         Requests that share a reusable prefix (the state or the questions, by layout) are run side by side, within
-        a window of 256; the answers come in the caller's order. No more than two windows are ever held, and the
-        decisions of the last 1,024 different requests: one that is asked again among those gets the same decision.
+        a window of 256; the answers come in the caller's order. Never more than 512 rows are read ahead of the answers,
+        and the decisions of the last 1,024 different requests are kept: one that is asked again among those gets the
+        same decision.
 
         Args:
-            rows: (state, questions) pairs; read lazily.
+            rows: (state, questions) pairs; read lazily. What reading them raises is raised behind the answers to the
+                rows before.
             on_error: `raise` at the row that failed, or `return` its error in its place and go on. An engine that
                 cannot be started is no row's error: that is raised either way.
 

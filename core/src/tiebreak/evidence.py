@@ -31,7 +31,7 @@ class TokenScores:
     @property
     def coverage(self) -> float:
         """Mass on the labels together, 0 to 1 (an upper bound where `bounds` is not empty)."""
-        return min(1.0, math.fsum(math.exp(x) for x in self.logprobs))
+        return min(1.0, math.fsum(map(math.exp, self.logprobs)))
 
 
 @attrs.frozen(kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 import attrs
 
 from tiebreak.answers import Decision
+from tiebreak.crew import Crew
 from tiebreak.errors import InvalidRequest, TiebreakError
 from tiebreak.plan import Direction
 from tiebreak.questions import JSON, Question, Request
@@ -30,10 +30,7 @@ Result = Decision | TiebreakError
 WINDOW = 256
 """Requests that are ordered together."""
 AHEAD = 2
-"""Windows that are held: while the last requests of one are at work, the next one fills the places that they leave."""
-PAUSE = 0.005
-"""Seconds that an answer which is not there yet is left alone: to be woken by every single one takes more of the
-interpreter than the answers do, where an engine gives many of them in a millisecond or two."""
+"""Windows that are asked: while the last requests of one are at work, the next one fills the places that they leave."""
 REMEMBERED = 1024
 """Different requests whose decisions are kept for those that ask the same again."""
 
@@ -44,20 +41,25 @@ def many(session: Session, rows: Iterable[Row], timeout: float, on_error: OnErro
     reader = _Reader(rows, session.stages.layout.direction)
     first = reader.window()
     if first is None:
+        reader.close()
         return
     session.start()  # only an engine that runs knows how many requests it works on
-    with ThreadPoolExecutor(_workers(session), thread_name_prefix="tiebreak") as pool:
-        asked = _Asked(lambda request: pool.submit(_attempt, session, request, timeout))
+    # One thread for each place at the engine: what further ones would lay out meanwhile costs less than their turns.
+    hands = session.capacity
+    with ThreadPoolExecutor(hands, thread_name_prefix="tiebreak") as pool:
+        crew: Crew[Request, Result] = Crew(pool, hands, lambda request: _attempt(session, request, timeout))
+        asked = _Asked(crew.give)
         ahead = deque([asked.ask(first)])
         try:
             while ahead:
                 while len(ahead) < AHEAD and (window := reader.window()) is not None:
                     ahead.append(asked.ask(window))
+                crew.start()
                 for pending in ahead[0]:
-                    if not isinstance(pending, TiebreakError) and not pending.done():
-                        time.sleep(PAUSE)
                     yield _handed(pending if isinstance(pending, TiebreakError) else pending.result(), on_error)
+                    reader.read(1)  # all at once, it would keep the threads from the interpreter for milliseconds
                 ahead.popleft()
+            reader.close()
         finally:
             _cancel(ahead)
 
@@ -68,6 +70,7 @@ async def amany(session: Session, rows: Iterable[Row], timeout: float, on_error:
     reader = _Reader(rows, session.stages.layout.direction)
     first = reader.window()
     if first is None:
+        reader.close()
         return
     import asyncio
 
@@ -90,19 +93,11 @@ async def amany(session: Session, rows: Iterable[Row], timeout: float, on_error:
                 ahead.append(asked.ask(window))
             for pending in ahead[0]:
                 yield _handed(pending if isinstance(pending, TiebreakError) else await pending, on_error)
+                reader.read(1)  # all at once, it would hold up the event loop for milliseconds
             ahead.popleft()
+        reader.close()
     finally:
         _cancel(ahead)
-
-
-def _workers(session: Session) -> int:
-    """Threads that keep every place at the engine taken: while all of them wait for it, one more lays out and reads.
-
-    Further ones would only take turns with each other. With one place there is one thread: two could swap the order
-    that the cache was promised.
-    """
-    capacity = session.capacity
-    return capacity + min(1, session.opened.admission.queue_limit) if capacity > 1 else 1
 
 
 def _check(on_error: str) -> None:
@@ -168,24 +163,42 @@ class _Reader:
         self._direction = direction
         self._questions: tuple[tuple[str, Question], ...] = ()
         self._schema = b""
+        self._rows: list[bytes | TiebreakError] = []
+        self._groups: dict[bytes, dict[bytes, Request]] = {}
+        self._failure: Exception | None = None
 
     def window(self) -> _Window | None:
         """The next rows, None where there are no more."""
-        rows: list[bytes | TiebreakError] = []
-        groups: dict[bytes, dict[bytes, Request]] = {}
-        for row in islice(self._source, WINDOW):
-            try:
-                request = Request.of(*row)
-            except InvalidRequest as error:
-                rows.append(error)
-                continue
-            state, schema = _digest(request.state), self._schema_of(request)
-            prefix = {"state-first": state, "schema-first": schema, "opaque": b""}[self._direction]
-            groups.setdefault(prefix, {}).setdefault(state + schema, request)
-            rows.append(state + schema)
+        self.read(WINDOW)
+        rows, groups = self._rows, self._groups
+        self._rows, self._groups = [], {}
         if not rows:
             return None
         return _Window(rows=rows, order={key: request for group in groups.values() for key, request in group.items()})
+
+    def close(self) -> None:
+        """Raise what the source raised, after the rows before that were answered."""
+        if self._failure is not None:
+            raise self._failure
+
+    def read(self, most: int) -> None:
+        """Read so many rows of the next window, as far as it has room for them and there are any."""
+        try:
+            for row in islice(self._source, min(most, WINDOW - len(self._rows))):
+                self._add(row)
+        except Exception as failure:  # noqa: BLE001  it is raised in its place, see `close`
+            self._failure, self._source = failure, iter(())
+
+    def _add(self, row: Row) -> None:
+        try:
+            request = Request.of(*row)
+        except InvalidRequest as error:
+            self._rows.append(error)
+            return
+        state, schema = _digest(request.state), self._schema_of(request)
+        prefix = {"state-first": state, "schema-first": schema, "opaque": b""}[self._direction]
+        self._groups.setdefault(prefix, {}).setdefault(state + schema, request)
+        self._rows.append(state + schema)
 
     def _schema_of(self, request: Request) -> bytes:
         """A digest of the questions, which are most often those of the row before."""

@@ -50,7 +50,7 @@ class Question:
     @property
     def names(self) -> tuple[str, ...]:
         """The option names, in order: the keys of the answer's probabilities."""
-        return tuple(option.name for option in self.options)
+        return tuple([option.name for option in self.options])
 
 
 @attrs.frozen(kw_only=True)

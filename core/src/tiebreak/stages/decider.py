@@ -114,7 +114,7 @@ def _indexed(value: JSON) -> JSON:
 def _question(question: Question, labels: Sequence[str], lead: str, *, splice: bool) -> list[Segment]:
     head = Segment(role="question", text=f"{lead}Question: {question.text}\nOptions:")
     if not splice:
-        lines = "".join(f"\n({label}) {option.text}" for label, option in zip(labels, question.options, strict=True))
+        lines = "".join([f"\n({label}) {option.text}" for label, option in zip(labels, question.options, strict=True)])
         return [head, Segment(role="options", text=lines, join=True)]
     spliced = [head]
     for label, option in zip(labels, question.options, strict=True):

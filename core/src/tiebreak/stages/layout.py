@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from itertools import islice
 
 from tiebreak.engine import EvidenceKind, Vocabulary
@@ -11,6 +12,8 @@ from tiebreak.plan import Direction, Plan
 from tiebreak.questions import Question, Request
 
 __all__ = ["Layout", "letters"]
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Layout(ABC):
@@ -48,7 +51,7 @@ def letters(question: Question, name: str, vocabulary: Vocabulary) -> tuple[str,
     Raises:
         InvalidRequest: the model's vocabulary has fewer such labels than the question has options.
     """
-    known = vocabulary.labels or dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0)
+    known: Collection[str] = vocabulary.labels or LETTERS
     count = len(question.options)
     if count > len(known):
         raise InvalidRequest(

@@ -102,13 +102,14 @@ class Readout(ABC):
                 raise BadReply(f"Question {name!r}: no level fits at all.")
             probabilities = tuple(value / mass for value in fit)
             native |= {"fit": dict(zip(question.names, fit, strict=True)), "fit_mass": mass}
-        best = max(range(len(probabilities)), key=probabilities.__getitem__)
+        names = question.names
         ranked = sorted(probabilities, reverse=True)
+        best = probabilities.index(ranked[0])
         coverages = [item.coverage for _, item in found if isinstance(item, TokenScores)]
         return Answer(
             kind=question.kind,
-            value=bool(best) if question.kind == "yes_no" else question.names[best],
-            probabilities=dict(zip(question.names, probabilities, strict=True)),
+            value=bool(best) if question.kind == "yes_no" else names[best],
+            probabilities=dict(zip(names, probabilities, strict=True)),
             coverage=min(coverages) if coverages else None,
             approximate=_approximate(question, found),
             calibrated=reading.calibrated.get(question.kind),
@@ -165,11 +166,11 @@ def softmax(scores: Sequence[float], temperature: float = 1.0) -> tuple[float, .
         BadReply: a score is NaN or +inf, or all are -inf.
     """
     top = max(scores)
-    if any(math.isnan(score) for score in scores) or not math.isfinite(top):
-        raise BadReply(f"Scores {list(scores)!r} make no distribution.")
-    weights = [math.exp((score - top) / temperature) for score in scores]
+    weights = [math.exp((score - top) / temperature) for score in scores] if math.isfinite(top) else [math.nan]
     total = math.fsum(weights)
-    return tuple(weight / total for weight in weights)
+    if math.isnan(total):
+        raise BadReply(f"Scores {list(scores)!r} make no distribution.")
+    return tuple([weight / total for weight in weights])
 
 
 def _check(name: str, labels: Sequence[str], item: Evidence, reading: Reading) -> None:
