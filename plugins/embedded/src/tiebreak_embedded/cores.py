@@ -5,24 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
 
-__all__ = ["WAITS", "Cores", "count", "waiting"]
+from tiebreak.openmp import WAITS, is_set
 
-WAITS: Mapping[str, Mapping[str, str]] = {
-    # A bounded spin (about 0.1 ms) is nearly as quick as endless spinning on an idle machine and
-    # as quick as sleeping on a loaded one. Milliseconds for 20 new tokens of a 135M model with
-    # two threads on two cores, idle / with two other busy processes:
-    # libgomp's default 121 / 422, GOMP_SPINCOUNT=10000 124 / 197, passive 127 / 191
-    # (2 new tokens, idle: 23, 25, 33).
-    "auto": {"GOMP_SPINCOUNT": "10000"},
-    "spin": {"OMP_WAIT_POLICY": "active"},
-    "passive": {"OMP_WAIT_POLICY": "passive"},
-}
-"""The option `wait` -> what libgomp reads from the environment when it is loaded."""
+__all__ = ["Cores", "count", "waiting"]
 
 
 @attrs.frozen(kw_only=True)
@@ -74,7 +64,7 @@ def waiting(policy: str) -> Iterator[str]:
     Yields:
         what holds: the policy, `environment` (the user's own setting) or `as loaded`.
     """
-    if any(name in os.environ for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")):
+    if is_set():
         yield "environment"
         return
     if "libgomp" in _text(Path("/proc/self/maps")):

@@ -46,7 +46,7 @@ INFO = EngineInfo(
             name="wait",
             default="auto",
             choices=("auto", "spin", "passive"),
-            help="How its threads wait for each other: spinning, passively, or by how busy the machine is at start.",
+            help="How its threads wait for each other: spinning, asleep, or a moment of the first (auto).",
         ),
         OptionSpec(
             name="gpu_layers",

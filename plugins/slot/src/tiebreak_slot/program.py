@@ -14,6 +14,7 @@ from tiebreak import doctor
 from tiebreak.binaries import Binary, Search, find_binary
 from tiebreak.command import Command
 from tiebreak.doctor import Finding
+from tiebreak.openmp import WAITS, is_set
 
 __all__ = ["command", "find", "findings", "version"]
 
@@ -55,20 +56,7 @@ def command(program: Binary, model: Path, options: Mapping[str, Any]) -> Command
     flags = [part for name, value in sizes.items() for part in (name, str(value))]
     start = [sys.executable, "-I", str(LAUNCHER)] if program.path == LAUNCHER else [str(program.path)]
     own = [] if program.path == LAUNCHER else ["--flash-attn", "off"]
-    return Command(argv=(*start, *common, *flags, *own), env={"OMP_WAIT_POLICY": waiting(options["wait"], threads)})
-
-
-def waiting(wait: str, threads: int) -> str:
-    """How threads of an OpenMP build wait for each other.
-
-    Spinning is faster where every thread has a core to itself (by a third on short prompts) and ruinous where
-    not: a thread that spins keeps the one that it waits for from running.
-    """
-    if wait != "auto":
-        return {"spin": "active", "passive": "passive"}[wait]
-    busy = os.getloadavg()[0] if sys.platform != "win32" else 0.0
-    free = (os.cpu_count() or 1) - busy
-    return "active" if free > threads - 0.5 else "passive"
+    return Command(argv=(*start, *common, *flags, *own), env={} if is_set() else WAITS[options["wait"]])
 
 
 def version(program: Binary) -> str:
