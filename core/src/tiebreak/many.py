@@ -44,7 +44,8 @@ def many(session: Session, rows: Iterable[Row], timeout: float, on_error: OnErro
         reader.close()
         return
     session.start()  # only an engine that runs knows how many requests it works on
-    # One thread for each place at the engine: what further ones would lay out meanwhile costs less than their turns.
+    # One thread for each place at the engine: further ones would take more turns than they save time. With one place
+    # there is one thread, too: two could swap the order that the cache was promised.
     hands = session.capacity
     with ThreadPoolExecutor(hands, thread_name_prefix="tiebreak") as pool:
         crew: Crew[Request, Result] = Crew(pool, hands, lambda request: _attempt(session, request, timeout))

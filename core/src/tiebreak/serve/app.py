@@ -126,7 +126,7 @@ class _Gateway:
         """Answer `POST /v1/systemone`."""
         # Starlette's own headers search the list for every name; the first of several of one name counts here, too.
         headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.scope["headers"])
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(list(request.scope["headers"]))
         }
         self.guard.check(headers)
         if self.open >= self.settings.max_open:
