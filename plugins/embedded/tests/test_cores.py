@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 
 import pytest
 
@@ -33,6 +35,30 @@ def test_this_machine_has_cores() -> None:
     assert found.physical >= 1
     assert found.allowed >= 1
     assert found.busy >= 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_threads_of_this_process_are_not_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that counts and one that spins beside it are both ours, and so not among the others."""
+    stop = threading.Event()
+    sizes = []
+
+    def spin() -> None:
+        while not stop.is_set():
+            pass
+
+    spinner = threading.Thread(target=spin)
+    spinner.start()
+    try:
+        sizes = [cores._own() for _ in range(200)]
+    finally:
+        stop.set()
+        spinner.join()
+    assert max(sizes) >= 2
+    assert cores._own() >= 1
+    monkeypatch.setattr(os, "getloadavg", lambda: (5.0, 5.0, 5.0))
+    monkeypatch.setattr(cores, "_own", lambda: 10**6)
+    assert cores._busy() == 0.0
 
 
 @pytest.fixture

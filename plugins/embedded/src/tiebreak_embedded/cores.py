@@ -22,9 +22,9 @@ class Cores:
     Attributes:
         physical: cores of the machine, hyper-threads not counted.
         allowed: logical processors that affinity and the container's quota leave to this process.
-        busy: processors that others use: the minute's load average or the number of runnable
-            threads just now, whichever is smaller, so that neither the echo of our own last run
-            nor a passing blip costs a thread.
+        busy: processors that others use: the minute's load average or the number of other processes'
+            threads that can run just now, whichever is smaller, so that neither the echo of our own
+            last run nor a passing blip nor a thread of our own costs a thread.
     """
 
     physical: int
@@ -99,8 +99,14 @@ def _busy() -> float:
     fields = _text(Path("/proc/loadavg")).split()
     if len(fields) < 4:
         return minute
-    running = int(fields[3].partition("/")[0]) - 1  # one of them is reading this file
-    return min(minute, float(running))
+    running = int(fields[3].partition("/")[0]) - _own()
+    return min(minute, float(max(0, running)))
+
+
+def _own() -> int:
+    """Threads of this process that are running just now: one of them is counting."""
+    states = [_text(task / "stat").rpartition(")")[2].split(maxsplit=1) for task in Path("/proc/self/task").iterdir()]
+    return max(1, sum(state[:1] == ["R"] for state in states))
 
 
 def _text(path: Path) -> str:
