@@ -36,9 +36,10 @@ STATES = tuple(
     f"{n}. {text}" for n, text in enumerate(("bins", "a hole", "music at night", "rats", "the lamp is broken " * 6))
 )
 ENGINES: tuple[dict[str, Any], ...] = (
+    {"sequences": 8, "answer_cache": False},
     {"sequences": 8},
-    {"sequences": 4, "cache_mib": 1, "cache_entries": 2},
-    {"sequences": 1, "cache_mib": 1},
+    {"sequences": 4, "cache_mib": 1, "cache_entries": 2, "answer_cache": False},
+    {"sequences": 1, "cache_mib": 1, "answer_cache": False},
 )
 LAYOUTS = ("decider", "schema-first", "chat", "names")
 

@@ -58,4 +58,6 @@ def model(request: pytest.FixtureRequest, hybrid_path: Path) -> str:
 @pytest.fixture(scope="session")
 def make(model: str, pool: Pool) -> Callable[..., Decider]:
     """Makes Deciders on `model`, small, so that tests are quick; equal options share an engine."""
-    return functools.partial(Decider, "embedded", model, pool=pool, context=512, sequences=4, threads=1)
+    return functools.partial(
+        Decider, "embedded", model, pool=pool, context=512, sequences=4, threads=1, answer_cache=False
+    )

@@ -38,7 +38,7 @@ def fresh(model: str) -> Callable[..., Decider]:
         "embedded",
         model,
         pool=Pool(),
-        **{"context": 512, "sequences": 4, "threads": 1, "min_coverage": 0, **options},
+        **{"context": 512, "sequences": 4, "threads": 1, "min_coverage": 0, "answer_cache": False, **options},
     )
 
 
@@ -126,6 +126,31 @@ def test_questions_are_pinned_where_they_come_first(fresh: Make) -> None:
 def test_without_a_prefix_there_is_nothing_to_pin(fresh: Make) -> None:
     with fresh(cache="off") as decider, pytest.raises(InvalidRequest, match="no part"):
         decider.pin(state="x")
+
+
+def test_a_prompt_that_was_decoded_lately_is_not_computed_again(fresh: Make) -> None:
+    with fresh(answer_cache=True) as decider:
+        first = decider.decide("the state", ASKED)
+        decider.decide("another", ASKED)
+        again = decider.decide("the state", ASKED)
+        fewer = decider.decide("the state", {"anger": ASKED["anger"]})
+        other = decider.decide("the state", {"team": choice("Which team?", ["roads", "waste", "noise"])})
+        explained = decider.explain("the state", ASKED)
+    assert explained.tokens is not None
+    assert numbers(again) == numbers(first)
+    assert numbers(fewer) == numbers(first)[1:]
+    assert again.cache.status == fewer.cache.status == "hit"
+    assert again.cache.reused_tokens == sum(len(piece) for row in explained.tokens for piece in row)
+    assert again.timings.engine["decode_ms"] == fewer.timings.engine["decode_ms"] == 0
+    assert other.timings.engine["decode_ms"] > 0
+
+
+@pytest.mark.parametrize("options", [{"cache": "off", "answer_cache": True}, {"answer_cache": False}])
+def test_who_wants_everything_computed_gets_that(fresh: Make, options: dict[str, object]) -> None:
+    with fresh(**options) as decider:
+        found = [decider.decide("the state", ASKED) for _ in range(3)]
+    assert all(decision.timings.engine["decode_ms"] > 0 for decision in found)
+    assert numbers(found[0]) == numbers(found[2])
 
 
 def test_a_folder_of_checkpoints_makes_a_cold_start_warm(fresh: Make, tmp_path: Path) -> None:

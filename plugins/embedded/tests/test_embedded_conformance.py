@@ -25,7 +25,7 @@ class _Hybrid(ConformanceSuite):
     @classmethod
     def _model(cls, tmp_path_factory: pytest.TempPathFactory) -> None:
         path = write_hybrid(tmp_path_factory.mktemp("models") / "hybrid.gguf", seed=SEED)
-        options = {"context": 4096, "sequences": 4, "threads": 1, "isolate": cls.isolate}
+        options = {"context": 4096, "sequences": 4, "threads": 1, "answer_cache": False, "isolate": cls.isolate}
         cls.target = Target(engine="embedded", model=str(path), options=options, rounds=1 if cls.isolate else 4)
 
 

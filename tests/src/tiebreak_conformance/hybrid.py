@@ -10,6 +10,7 @@ Tensor names and shapes follow llama.cpp's loader of that architecture (b11434 t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,11 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LABELS = 255
 """One-token labels in the vocabulary, A to Z and then AA, AB ...: dohnuts.cpp wants that many."""
 
-_FILE_TYPES = {
-    "F32": "ALL_F32",
-    "F16": "MOSTLY_F16",
-    "Q8_0": "MOSTLY_Q8_0",
-    "Q4_0": "MOSTLY_Q4_0",
-}
+_FILE_TYPES = {"F32": "ALL_F32"}
+"""Those that are not called `MOSTLY_` and the type of the matrices."""
+
+Quantise = Callable[["np.ndarray[Any, Any]", int, int], "np.ndarray[Any, Any]"]
+"""(a float32 matrix, its type's number, bytes per row) -> its rows as bytes."""
 
 _TEXT = """
 Context: a customer writes that the parcel came late and the screen is cracked. Question: which team
@@ -74,15 +74,23 @@ class HybridShape:
     seed: int = 7
 
 
-def write_hybrid(path: Path, *, matrices: str = "F32", vocabulary: Path | None = None, **shape: int) -> Path:
+def write_hybrid(
+    path: Path,
+    *,
+    matrices: str = "F32",
+    vocabulary: Path | None = None,
+    quantise: Quantise | None = None,
+    **shape: int,
+) -> Path:
     """Write the model; the same shape and vocabulary give the same bytes.
 
     Args:
         path: where to, ending in `.gguf`.
-        matrices: type of the weight matrices: `F32`, `F16`, `Q8_0` or `Q4_0` (of which each row
-            must be a multiple of 32).
+        matrices: type of the weight matrices, as ggml names it; each row must be a multiple of its block (32,
+            256 for K-quants).
         vocabulary: a GGUF file whose tokens and merges it gets (a byte-level BPE), so that its prompts are
             as long as real ones; None for a small vocabulary of its own.
+        quantise: makes the matrices; None for the `gguf` package, which knows all but the K-quants.
         shape: fields of `HybridShape`.
 
     Returns:
@@ -94,19 +102,29 @@ def write_hybrid(path: Path, *, matrices: str = "F32", vocabulary: Path | None =
     tokens, merges = _labelled(*(_learnt() if vocabulary is None else _borrowed(vocabulary)))
     writer = gguf.GGUFWriter(path, "qwen35")
     kind = gguf.GGMLQuantizationType[matrices]
-    _describe(writer, sizes, int(gguf.LlamaFileType[_FILE_TYPES[matrices]]))
+    _describe(writer, sizes, _file_type(matrices))
     _tokenizer(writer, tokens, merges)
     for name, values in _Weights(sizes, len(tokens) + len(CONTROL)).tensors():
-        matrix = values.ndim == 2 and "conv" not in name and matrices != "F32"
-        if matrix:
+        if values.ndim != 2 or "conv" in name or matrices == "F32":
+            writer.add_tensor(name, values)
+        elif quantise is None:
             writer.add_tensor(name, gguf.quants.quantize(values, kind), raw_dtype=kind)
         else:
-            writer.add_tensor(name, values)
+            elements, size = gguf.GGML_QUANT_SIZES[kind]
+            rows = quantise(values, int(kind), values.shape[1] // elements * size)
+            writer.add_tensor(name, rows, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _file_type(matrices: str) -> int:
+    import gguf
+
+    names = (_FILE_TYPES.get(matrices), f"MOSTLY_{matrices}", f"MOSTLY_{matrices}_M")
+    return int(next(kind for kind in gguf.LlamaFileType if kind.name in names))
 
 
 def _describe(writer: Any, sizes: HybridShape, file_type: int) -> None:

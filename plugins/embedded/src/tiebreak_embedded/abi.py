@@ -88,6 +88,11 @@ _BOOLS = ("embeddings", "offload_kqv", "no_perf", "op_offload", "swa_full", "kv_
 _BOOL_DEFAULTS = bytes([0, 1, 1, 1, 1, 0])
 _BOOLS_BETWEEN = (112, 176)
 _GPU_LAYERS = 16
+# The booleans of `llama_model_params`: vocab_only, check_tensors, use_extra_bufts, no_host, no_alloc. The only layout
+# of them that was tried; in another one the third is left alone.
+_MODEL_BOOLS = slice(72, 77)
+_MODEL_BOOL_DEFAULTS = bytes([0, 0, 1, 0, 0])
+_EXTRA_BUFFERS = 74
 
 
 @attrs.frozen(kw_only=True)
@@ -98,11 +103,13 @@ class Layout:
         context: of 32-bit fields in `llama_context_params`.
         context_bools: of booleans in it.
         gpu_layers: of `n_gpu_layers` in `llama_model_params`.
+        extra_buffers: of `use_extra_bufts` in it; None where it was not found.
     """
 
     context: Mapping[str, int]
     context_bools: Mapping[str, int]
     gpu_layers: int
+    extra_buffers: int | None
 
 
 def read_layout(context: Params, model: Params, where: str) -> Layout:
@@ -142,6 +149,7 @@ def read_layout(context: Params, model: Params, where: str) -> Layout:
         context=_CONTEXT_OFFSETS,
         context_bools={name: low + at + i for i, name in enumerate(_BOOLS)},
         gpu_layers=_GPU_LAYERS,
+        extra_buffers=_EXTRA_BUFFERS if bytes(model.raw)[_MODEL_BOOLS] == _MODEL_BOOL_DEFAULTS else None,
     )
 
 

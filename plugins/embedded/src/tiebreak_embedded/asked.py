@@ -40,6 +40,7 @@ class Spent:
         restore, decode, read, save: its phases.
         evictions: checkpoints that were pushed out by it.
         cache: what the checkpoint tree holds now.
+        resident: bytes that checkpoints and answers take.
     """
 
     total: float
@@ -49,6 +50,7 @@ class Spent:
     save: float
     evictions: int
     cache: TreeStats
+    resident: int
 
 
 class Asked:
@@ -142,7 +144,7 @@ class Asked:
             reused_tokens=sum(leaf.reused for leaf in firsts),
             checkpoint_bytes=max(leaf.state_bytes for leaf in firsts) or None,
             entries=spent.cache.entries,
-            resident_bytes=spent.cache.bytes,
+            resident_bytes=spent.resident,
             evictions=spent.evictions,
         )
 

@@ -39,12 +39,13 @@ class _Weights:
     Args:
         path: the file.
         options: every option of the engine.
+        repack: see `tiebreak_embedded.model.Model`.
     """
 
-    def __init__(self, path: Path, options: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
         self._model: Model | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._load, args=(path, options), daemon=True)
+        self._thread = threading.Thread(target=self._load, args=(path, options, repack), daemon=True)
         self._thread.start()
 
     def take(self) -> Model:
@@ -55,11 +56,11 @@ class _Weights:
         assert self._model is not None
         return self._model
 
-    def _load(self, path: Path, options: Mapping[str, Any]) -> None:
+    def _load(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
         try:
             from tiebreak_embedded.model import load
 
-            self._model = load(path, options)
+            self._model = load(path, options, repack=repack)
         except BaseException as error:  # noqa: BLE001  raised again by who takes it
             self._error = error
 
@@ -88,7 +89,7 @@ class _Child:
         """Load the model, and remember what went wrong."""
         try:
             path, options = Path(order["path"]), order["options"]
-            weights = _Weights(path, options)  # beside the imports, where they are not done yet
+            weights = _Weights(path, options, order["repack"])  # beside the imports, where they are not done yet
             from concurrent.futures import ThreadPoolExecutor
 
             from tiebreak.models import Model

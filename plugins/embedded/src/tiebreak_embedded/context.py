@@ -1,8 +1,8 @@
 """One model in one context: exact tokens in, log-probabilities out, whole sequence states kept.
 
-Every answer is bit-identical whatever was cached, batched or asked before. Three settings make it
-so, and they are not options: flash attention off, a KV cache per sequence, and no chunk of one
-token (see `schedule`).
+Every answer is bit-identical whatever was cached, batched or asked before. Five settings make it so:
+flash attention off (the only one that is an option, `exact`), a KV cache per sequence, no chunk of
+one token (see `schedule`), one kernel for K-quants (see `library`), and no repacked ones (`model`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from tiebreak_embedded.schedule import Step, schedule
 
 __all__ = ["Context", "ContextOptions", "Item", "StateRefused"]
 
-_FLASH_OFF = 0
+_FLASH_OFF, _FLASH_AUTO = 0, -1
+_CANARY = 70  # tokens: llama.cpp changes kernels at 2, 4, 8, 16 and 64 of them
+_CANARY_CUT = 3
 
 
 class StateRefused(EngineError):
@@ -49,7 +51,8 @@ class Context:
         window: tokens that one prompt may have.
         threads: compute threads.
         exact: a prompt decoded whole and one restored half-way gave bit-identical logits, now or when the
-            same build, file and options were first loaded on this machine. False is possible on a GPU.
+            same build, file and options were first loaded on this machine. False where the options do not
+            ask for it; possible on a GPU.
         phases: milliseconds that making it took (`context`) and its own check (`check`).
         decode_ms: spent in `llama_decode` since it was made, in milliseconds.
         read_ms: spent on reading logits since it was made, in milliseconds.
@@ -264,7 +267,7 @@ class Context:
             "n_seq_max": options.sequences,
             "n_threads": self.threads,
             "n_threads_batch": self.threads,
-            "flash_attn_type": _FLASH_OFF,
+            "flash_attn_type": _FLASH_OFF if options.exact else _FLASH_AUTO,
         }
         offload = options.gpu_layers != 0
         flags = {"kv_unified": False, "offload_kqv": offload, "op_offload": offload}
@@ -306,23 +309,24 @@ class Context:
         passed = Passed(self.library, self.model.path, self.options, self.threads)
         if passed.noted():
             return True
-        exact = self._canary()
+        exact = self._canary() and self.options.exact
         if exact:
             passed.note()
         return exact
 
     def _canary(self) -> bool:
-        """Decode a few tokens whole, and again in two parts with a restore between; compare bits."""
-        tokens = [(7 * n + 3) % self.model.vocabulary_size for n in range(6)]
+        """Decode some tokens whole, and again in two parts with a restore between; compare bits."""
+        cut, size = _CANARY_CUT, min(_CANARY if self.options.exact else _CANARY_CUT + 3, self.window)
+        tokens = [(7 * n + 3) % self.model.vocabulary_size for n in range(size)]
         other = self.options.sequences - 1
         try:
-            whole = self.decode([Item(0, 0, tokens, (Read(5, raw=True),))])[0][0].logits
+            whole = self.decode([Item(0, 0, tokens, (Read(size - 1, raw=True),))])[0][0].logits
             self.drop(0)
-            self.decode([Item(0, 0, tokens[:3], keep=True)])
+            self.decode([Item(0, 0, tokens[:cut], keep=True)])
             state = self.save(0)
             self.drop(0)
-            self.restore(other, state, 3)
-            parts = self.decode([Item(other, 3, tokens[3:], (Read(2, raw=True),))])[0][0].logits
+            self.restore(other, state, cut)
+            parts = self.decode([Item(other, cut, tokens[cut:], (Read(size - cut - 1, raw=True),))])[0][0].logits
             self.drop(other)
         except EngineError as error:
             raise EngineStartError(

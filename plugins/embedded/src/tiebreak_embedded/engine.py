@@ -21,6 +21,7 @@ from tiebreak.memory import Footprint
 from tiebreak.models import Model as ModelFile
 from tiebreak.plan import Plan
 from tiebreak.turns import Turns
+from tiebreak_embedded.answer_cache import AnswerCache
 from tiebreak_embedded.asked import Asked, Spent
 from tiebreak_embedded.checkpoint_file import Binding
 from tiebreak_embedded.checkpoints import CheckpointTree, SavingPolicy
@@ -28,7 +29,7 @@ from tiebreak_embedded.context import Context, ContextOptions
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
 from tiebreak_embedded.library import Library
-from tiebreak_embedded.model import ISOLATED, Model, load
+from tiebreak_embedded.model import ISOLATED, Model, load, repacks
 from tiebreak_embedded.prompts import Prompts
 from tiebreak_embedded.reading import Read
 from tiebreak_embedded.runner import Runner
@@ -40,7 +41,10 @@ from tiebreak_embedded.vocabulary import vocabulary
 __all__ = ["EmbeddedEngine"]
 
 INEXACT = 0.1
-"""Tolerance where a build does not repeat itself to the bit (a GPU, say)."""
+"""Tolerance where a build does not repeat itself to the bit (a GPU, say), or was not asked to."""
+
+_ANSWER_BYTES = 2 << 20
+_ANSWER_SHARE = 32
 
 
 class EmbeddedEngine(LocalEngine):
@@ -59,13 +63,13 @@ class EmbeddedEngine(LocalEngine):
         self.capabilities: Capabilities = attrs.evolve(
             INFO.capabilities,
             concurrency=options["sequences"],
-            tolerance=INEXACT if options["gpu_layers"] else 0.0,
+            tolerance=0.0 if options["exact"] and not options["gpu_layers"] else INEXACT,
         )
         self.limits: Limits = attrs.evolve(INFO.limits, window_tokens=options["context"])
         self.vocabulary = Vocabulary()
         self.model_sha256 = model.sha256
         self.cache_budget = Budget(
-            bytes=options["cache_mib"] << 20,
+            bytes=_rooms(options)[0],
             entries=options["cache_entries"],
             option="cache_mib",
             entries_option="cache_entries",
@@ -108,10 +112,10 @@ class EmbeddedEngine(LocalEngine):
                 sequences=options["sequences"],
                 threads=options["threads"],
                 gpu_layers=options["gpu_layers"],
+                exact=options["exact"],
             )
             settings.check()
-            assert self._model.path is not None
-            model = self._weights() if self._weights else load(self._model.path, options)
+            model = self._weights() if self._weights else self._load()
             library = model.library
             try:
                 with ThreadPoolExecutor(1) as beside:
@@ -188,6 +192,11 @@ class EmbeddedEngine(LocalEngine):
         if loaded is not None and self._process == os.getpid():
             loaded.close()
 
+    def _load(self) -> Model:
+        header = self._model.header
+        assert header is not None
+        return load(header.path, self._options, repack=repacks(header))
+
     def _store(self, library: Library) -> CheckpointStore | None:
         folder = self._options["checkpoints"]
         if folder is None:
@@ -195,7 +204,7 @@ class EmbeddedEngine(LocalEngine):
         binding = Binding(
             model_sha256=self.model_sha256 or "",
             build=library.build,
-            settings=f"gpu_layers={self._options['gpu_layers']}",
+            settings=f"gpu_layers={self._options['gpu_layers']} exact={self._options['exact']}",
         )
         return CheckpointStore(Path(folder).expanduser(), binding, self._options["cache_mib"] << 20)
 
@@ -218,7 +227,9 @@ class _Loaded:
         self.vocabulary = words
         self.prompts = Prompts(context.model)
         self.targets = Targets(context.model, self.vocabulary)
-        self.tree = CheckpointTree(max_bytes=options["cache_mib"] << 20, max_entries=options["cache_entries"])
+        room, answers = _rooms(options)
+        self.tree = CheckpointTree(max_bytes=room, max_entries=options["cache_entries"])
+        self.answers = AnswerCache(answers)
         # A folder for checkpoints says that prefixes come again: one meeting is enough.
         self.policy = SavingPolicy(times=1 if store else 2)
         self.runner = Runner(context, self.tree, store)
@@ -289,7 +300,7 @@ class _Loaded:
         return tuple(refused)
 
     def _run(self, batch: Sequence[list[Asked]]) -> None:
-        """Decode the rows of several requests; equal rows once."""
+        """Decode the rows of several requests; equal rows once, and none that was decoded lately."""
         with self.context.lock:
             started = time.perf_counter()
             context, sequences = self.context, self.runner.sequences
@@ -300,7 +311,11 @@ class _Loaded:
             for one in everything:
                 one.meet(self.policy)
                 one.share(leaves)
-            self.runner.run(list(leaves.values()))
+            new = [leaf for leaf in leaves.values() if not self.answers.fill(leaf)]
+            if new:
+                self.runner.run(new)
+                for leaf in new:
+                    self.answers.put(leaf)
             cache = self.tree.stats()
             spent = Spent(
                 restore=sequences.restore_ms - before[0],
@@ -309,7 +324,15 @@ class _Loaded:
                 save=sequences.save_ms - before[3],
                 evictions=cache.evictions - evictions,
                 cache=cache,
+                resident=cache.bytes + self.answers.bytes,
                 total=(time.perf_counter() - started) * 1e3,
             )
             for one in everything:
                 one.spent = spent
+
+
+def _rooms(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes for checkpoints and for answers, together what `cache_mib` says."""
+    whole = options["cache_mib"] << 20
+    answers = min(_ANSWER_BYTES, whole // _ANSWER_SHARE) if options["answer_cache"] else 0
+    return whole - answers, answers

