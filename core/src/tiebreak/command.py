@@ -29,7 +29,8 @@ class Command:
     Args:
         argv: program and arguments; `{port}` in any of them is replaced by the chosen port.
         env: variables set on top of this process's environment. Keys belong here: other users of
-            the machine can read a command line. Their values stay out of reprs and log tails.
+            the machine can read a command line. Their values stay out of reprs and log tails. `{token}`
+            in a value is replaced by a secret of this process, `tiebreak.keepers.token()`.
         cwd: working directory, None for this process's own.
 
     Raises:

@@ -57,11 +57,12 @@ def tiebreak_load(info: EngineInfo, model: Model | None, options: Mapping[str, A
 
 
 @hookspec(firstresult=True)
-def tiebreak_prepare(info: EngineInfo, options: Mapping[str, Any]) -> bool | None:
-    """Begin what takes long and needs no model, such as starting a process; `tiebreak_load` may find it.
+def tiebreak_prepare(info: EngineInfo, options: Mapping[str, Any], reference: str) -> bool | None:
+    """Begin what takes long and needs no model file, such as starting a process; `tiebreak_load` may find it.
 
     Called: by a program that asks once, such as the command line, before it looks for the model. Never by a Decider.
     Args: info: what `tiebreak_engine` returned. options: every option of the engine with its value, checked.
+        reference: the model as the user named it, or the engine's default; nobody has looked at it. Empty: none.
     Returns: whether something was begun.
     """
 

@@ -8,9 +8,7 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tiebreak.errors import EngineError, EngineStartError
+from tiebreak.keepers import TOKEN, Keeper, make_folder, token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +37,8 @@ class Order:
     Args:
         name: the engine's name, for the log's directory.
         argv: the complete command line.
-        additions: environment variables set on top of this process's own.
+        additions: environment variables set on top of this process's own; `{token}` in their values stands for
+            this process's secret.
         cwd: working directory, None for this process's own.
         grace: seconds between SIGTERM and SIGKILL.
         log_bytes: bytes in one log file.
@@ -88,12 +88,13 @@ class Launch:
 
     Args:
         order: what to start; an attribute, too.
+        keeper: one that has the order already.
 
     Raises:
         EngineStartError: this Python cannot start a keeper, or there is no place for the log.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, keeper: Keeper | None = None) -> None:
         if not sys.executable:
             raise EngineStartError(
                 "this Python does not know its own executable (sys.executable is empty), which is "
@@ -104,58 +105,40 @@ class Launch:
         self.order = order
         self._started = time.monotonic()
         self._kept = b""
-        prefix = f"tiebreak-{re.sub('[^A-Za-z0-9_.-]', '_', order.name)}-"
         try:
-            self._dir = Path(tempfile.mkdtemp(prefix=prefix, dir=order.log_dir))
+            folder = make_folder(order.name, order.log_dir) if keeper is None else keeper.folder
         except OSError as error:
             raise EngineStartError(
                 f"there is no place for its log: {error}.",
                 remedy="Make that directory writable, or choose another log_dir.",
                 engine=order.name,
             ) from error
-        self._log = self._dir / "engine.log"
         self.told = threading.Event()
         self.ended = threading.Event()
         self.failure = ""
         self.pid = 0
         self.ending: Ending | None = None
+        self._ordered = keeper is not None
         try:
-            with (self._dir / "keeper.log").open("wb") as complaints:
-                # Unbuffered: a forked child closes these pipes while another thread may be inside a
-                # read, and a buffered file's lock would then never open again.
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(Path(__file__).with_name("_keeper.py"))],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
-                    bufsize=0,
-                    start_new_session=sys.platform != "win32",  # out of reach of a terminal's signals
-                )
+            self._keeper = keeper or Keeper(folder)
         except OSError as error:
-            shutil.rmtree(self._dir, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise EngineStartError(f"no keeper process could be started: {error}.", engine=order.name) from error
 
     def begin(self) -> None:
         """Hands the order to the keeper; `told` is set once the engine runs or has failed to."""
         order = self.order
-        text = json.dumps(
-            {
-                "argv": order.argv,
-                "env": {**os.environ, **order.additions},
-                "cwd": order.cwd,
-                "grace": order.grace,
-                "log": str(self._log),
-                "log_bytes": order.log_bytes,
-                "keep_log": order.log_dir is not None,
-                "death_signal": order.death_signal,
-            }
-        )
         threading.Thread(target=self._listen, name=f"tiebreak-{order.name}-keeper", daemon=True).start()
-        assert self._keeper.stdin is not None
-        data = memoryview(text.encode() + b"\n")
-        with suppress(BrokenPipeError):  # the keeper's own end is noticed by the listener
-            while data:  # a raw pipe may take less than it was given
-                data = data[self._keeper.stdin.write(data) :]
+        if not self._ordered:
+            self._keeper.hand(
+                argv=order.argv,
+                additions=order.additions,
+                cwd=order.cwd,
+                grace=order.grace,
+                log_bytes=order.log_bytes,
+                keep_log=order.log_dir is not None,
+                death_signal=order.death_signal,
+            )
 
     @property
     def uptime(self) -> float:
@@ -165,16 +148,15 @@ class Launch:
     def log_tail(self, lines: int) -> str:
         """The last lines that the engine printed, with the values of secret variables hidden."""
         text = (self._kept or self._read_log()).decode(errors="replace")
-        for name, value in self.order.additions.items():
+        for name, given in self.order.additions.items():
+            value = given.replace(TOKEN, token())
             if looks_secret(name, value):
                 text = text.replace(value, f"<{name}>")
         return "\n".join(text.splitlines()[-lines:])
 
     def release(self) -> None:
         """Asks the keeper to stop the engine, by closing the pipe, and does not wait."""
-        assert self._keeper.stdin is not None
-        with suppress(OSError):
-            self._keeper.stdin.close()
+        self._keeper.release()
 
     def stop(self) -> None:
         """Stops the engine and waits until it is gone, by force where the keeper fails to.
@@ -186,7 +168,7 @@ class Launch:
         # Twice the grace time and a little: the keeper itself waits once before it kills.
         if not self.ended.wait(2 * self.order.grace + 5):
             self._kill_group()
-            self._keeper.kill()
+            self._keeper.process.kill()
             if not self.ended.wait(5):
                 raise EngineError(
                     f"process {self.pid} could not be ended, not even by SIGKILL.",
@@ -196,20 +178,22 @@ class Launch:
 
     def disown(self) -> None:
         """In a forked child: drops its copy of the pipes, so that they close with the parent."""
-        for pipe in (self._keeper.stdin, self._keeper.stdout):
+        process = self._keeper.process
+        for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
         # The keeper is no child of this process: this keeps Popen from waiting for it or warning.
-        self._keeper.returncode = 0
+        process.returncode = 0
 
     def _listen(self) -> None:
-        assert self._keeper.stdout is not None
+        process = self._keeper.process
+        assert process.stdout is not None
         with suppress(OSError, ValueError):  # closed under us by `disown` in a forked child only
-            for line in self._keeper.stdout:
+            for line in process.stdout:
                 self._hear(json.loads(line))
-        self._keeper.wait()
-        self._keeper.stdout.close()
+        process.wait()
+        process.stdout.close()
         self.release()
         if self.ending is None and self.pid:
             # The keeper was killed. Where the kernel has no parent-death signal this is what ends
@@ -217,11 +201,11 @@ class Launch:
             self._kill_group()
             self.ending = Ending(status=None, why="lost", peak_rss=0, uptime=self.uptime)
         if not self.pid and not self.failure:
-            complaints = (self._dir / "keeper.log").read_text(errors="replace").strip()
+            complaints = Path(self._keeper.complaints).read_text(errors="replace").strip()
             self.failure = complaints or "its keeper process ended before it had started anything"
         self._kept = self._read_log()[-_KEPT_LOG:]
         if self.order.log_dir is None:
-            shutil.rmtree(self._dir, ignore_errors=True)
+            shutil.rmtree(self._keeper.folder, ignore_errors=True)
         self.told.set()
         self.ended.set()
 
@@ -241,9 +225,9 @@ class Launch:
 
     def _read_log(self) -> bytes:
         text = b""
-        for path in (self._log.with_name("engine.log.1"), self._log):
+        for path in (f"{self._keeper.log}.1", self._keeper.log):
             with suppress(OSError):
-                text += path.read_bytes()
+                text += Path(path).read_bytes()
         return text
 
     def _kill_group(self) -> None:
@@ -265,11 +249,12 @@ class Launches:
         self._ahead: dict[int, Launch] = {}  # by port
         self._hooked = False
 
-    def start(self, order: Order) -> Launch:
+    def start(self, order: Order, keeper: Keeper | None = None) -> Launch:
         """Starts an engine under a keeper.
 
         Args:
             order: what to start.
+            keeper: one that has the order already.
 
         Raises:
             EngineStartError: no keeper could be started.
@@ -285,18 +270,23 @@ class Launches:
                         after_in_child=self._forget,
                     )
             self._running = self.running()
-            launch = Launch(order)
+            launch = Launch(order, keeper)
             self._running.add(launch)
         launch.begin()
         return launch
 
-    def prepare(self, order: Order, port: int) -> None:
+    def prepare(self, order: Order, port: int, keeper: Keeper | None = None) -> None:
         """Starts an engine before it is needed; `prepared` hands it out.
+
+        Args:
+            order: what to start.
+            port: that it was told to listen on.
+            keeper: one that has the order already.
 
         Raises:
             EngineStartError: no keeper could be started.
         """
-        launch = self.start(order)
+        launch = self.start(order, keeper)
         with self._lock:
             self._ahead[port] = launch
 

@@ -15,9 +15,7 @@ import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 __all__ = ["LOOPBACK", "Listeners", "free_port", "is_free", "listeners", "open_sockets"]
 
@@ -28,8 +26,7 @@ _LINUX: bool = sys.platform == "linux"
 _LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp, see proc(5)
 
 
-@attrs.frozen(kw_only=True)
-class Listeners:
+class Listeners(NamedTuple):
     """The sockets that listen where a connection to 127.0.0.1 would arrive.
 
     Args:

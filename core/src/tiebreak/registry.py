@@ -96,10 +96,10 @@ class Plugin:
             raise self._broken(f"tiebreak_load returned {engine!r}, not an Engine")
         return engine
 
-    def prepare(self, info: EngineInfo, options: Mapping[str, Any]) -> None:
-        """Begin what takes long and needs no model; what cannot be begun is begun, and fails, with the engine."""
+    def prepare(self, info: EngineInfo, options: Mapping[str, Any], reference: str) -> None:
+        """Begin what takes long and needs no model file; what cannot be begun is begun, and fails, with the engine."""
         with contextlib.suppress(TiebreakError):
-            self._call("tiebreak_prepare", info=info, options=options)
+            self._call("tiebreak_prepare", info=info, options=options, reference=reference)
 
     def stage(self, hook: str, kind: type[T], info: EngineInfo, model: Model | None, name: str) -> T | None:
         """The layout, readout or cache policy called `name`, None where the plugin has none of that name."""

@@ -50,8 +50,21 @@ def prepare(name: str, command: Command, options: ProcessOptions) -> None:
     Raises:
         EngineStartError: it could not be started.
     """
-    port = free_port()
-    LAUNCHES.prepare(_order(name, command, options, port), port)
+    from tiebreak import ahead  # only programs that ask once need it
+
+    what = {
+        "name": name,
+        "argv": command.argv,
+        "additions": dict(command.env),
+        "cwd": command.cwd,
+        "grace": options.grace,
+        "log_bytes": options.log_bytes,
+        "death_signal": options.death_signal,
+    }
+    early = ahead.take(what) if options.log_dir is None else None
+    port = free_port() if early is None else early.port
+    LAUNCHES.prepare(_order(name, command, options, port), port, None if early is None else early.keeper)
+    ahead.note(what)
 
 
 class _PortLostError(Exception):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiebreak.errors import ContextOverflow, EngineError, InvalidRequest
+from tiebreak.errors import ContextOverflow, EngineError, EngineStartError, InvalidRequest
 from tiebreak_conformance.hybrid import write_hybrid
 from tiebreak_embedded.batch import Item
 from tiebreak_embedded.context import Context, ContextOptions, StateRefused
@@ -312,6 +312,46 @@ def test_threads_take_turns(hybrid: Context) -> None:
     for worker in workers:
         worker.join()
     assert [found[row] for row in range(4)] == expected
+
+
+def test_a_context_grows_with_its_prompts_and_answers_do_not_change(library: Library, hybrid_path: Path) -> None:
+    context = Context(library, hybrid_path, ContextOptions(window=4000, sequences=2, threads=1))
+    try:
+        assert context.room < 1000
+        long = tokens(context, 1500, seed=1)
+        short = cold(context, long[:40])
+        context.decode([Item(0, 0, long[:40], keep=True)])
+        state = context.save(0)
+        with pytest.raises(InvalidRequest, match="grow first"):
+            cold(context, long)
+        context.drop(0)
+        context.grow(1500)
+        assert 1500 <= context.room < 4000
+        assert [context.length(sequence) for sequence in range(2)] == [0, 0]
+        assert cold(context, long[:40]) == short
+        whole = cold(context, long)
+        context.restore(1, state, 40)
+        assert bits(context.decode([last(1, 40, long[40:])])) == [whole]
+        context.grow(4000)
+        assert context.room >= 4000
+        assert cold(context, long) == whole
+    finally:
+        context.close()
+
+
+def test_a_context_that_cannot_grow_is_as_it_was(
+    library: Library, hybrid_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = Context(library, hybrid_path, ContextOptions(window=4000, sequences=2, threads=1))
+    try:
+        before, room = cold(context, list(SIX)), context.room
+        monkeypatch.setitem(context._call, "llama_init_from_model", lambda *_: None)  # type: ignore[index]
+        with pytest.raises(EngineStartError, match="made no context"):
+            context.grow(2000)
+        assert context.room == room
+        assert cold(context, list(SIX)) == before
+    finally:
+        context.close()
 
 
 def test_closing_twice_is_closing_once(library: Library, hybrid_path: Path) -> None:

@@ -100,6 +100,20 @@ def test_a_state_that_llama_refuses_is_a_fallback_and_the_answer_the_same(fresh:
         assert numbers(decision) == first
 
 
+def test_a_context_that_grows_keeps_what_is_worth_it(fresh: Make) -> None:
+    with fresh(context=2048, sequences=2) as decider:
+        first = numbers(decider.decide("the state", {"team": TEAM}))
+        decider.decide("the state", {"team": TEAM})
+        room = engine_of(decider)._ready().context.room
+        long = decider.decide("4711 " * 200, {"team": TEAM})
+        assert engine_of(decider)._ready().context.room > room
+        again = decider.decide("the state", {"team": TEAM})
+        assert again.cache.status == "hit"
+        assert numbers(again) == first
+    with fresh(context=2048, sequences=2, cache="off") as decider:
+        assert numbers(decider.decide("4711 " * 200, {"team": TEAM})) == numbers(long)
+
+
 def test_a_pinned_prefix_outlives_the_rotation(fresh: Make) -> None:
     with fresh(cache_entries=1, sequences=1) as decider:
         decider.pin(state="the state")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "run"]
 
+ASKING = ("choose", "check", "rate", "decide")
+"""Commands that ask one question form and hand it to whoever answers; each is a room of its name."""
+
 OUTPUT_CLOSED = 141
 """128 + SIGPIPE: what a shell reports for a program whose reader went away."""
 
@@ -42,6 +45,10 @@ def run(arguments: Sequence[str]) -> int:
     with Interrupts() as interrupts, streams.warnings_as_lines():
         try:
             try:
+                if arguments and arguments[0] in ASKING and "--help" not in arguments:
+                    from tiebreak import ahead
+
+                    ahead.begin(arguments)
                 code = _invoke(arguments, clock)
             finally:
                 _stop_engines()
@@ -71,8 +78,10 @@ def _invoke(arguments: Sequence[str], clock: Clock) -> int:
 
 def _stop_engines() -> None:
     """Nothing was started where the module that starts engines was never loaded."""
-    shared, launch = sys.modules.get("tiebreak.shared"), sys.modules.get("tiebreak.launch")
+    shared, launch, ahead = (sys.modules.get(f"tiebreak.{name}") for name in ("shared", "launch", "ahead"))
     if shared is not None:
         shared.shutdown()
     if launch is not None:
         launch.LAUNCHES.dismiss()
+    if ahead is not None:
+        ahead.dismiss()

@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from tiebreak import __version__
+from tiebreak.cli import ASKING
 from tiebreak.cli.streams import output_closed
 
 __all__ = ["program"]
-
-FORMS = ("choose", "check", "rate", "decide")
-"""Commands that ask one question form and hand it to whoever answers; each is a room of its name."""
 
 COMMANDS = {
     "map": "map:command",
@@ -35,10 +33,10 @@ class _Program(click.Group):
     """Imports a command when it is asked for, and reports a help text that nobody reads as such."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*FORMS, "explain", *COMMANDS]
+        return [*ASKING, "explain", *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in FORMS:
+        if cmd_name in ASKING:
             from tiebreak.cli.answer import answer
 
             found: click.Command = _room(cmd_name).command(answer)

@@ -85,7 +85,8 @@ class Settings:
             values = {**info.once, **values}
             if not self.url:  # beside the imports and the search for the model that follow, which take as long
                 own = {spec.name for spec in info.options}
-                plugin.prepare(info, info.check_options({k: v for k, v in values.items() if k in own}))
+                checked = info.check_options({k: v for k, v in values.items() if k in own})
+                plugin.prepare(info, checked, self.model or info.default_model or "")
         from tiebreak.decider import Decider
 
         if self.memory_override:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import ctypes as c
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from tiebreak.errors import EngineUnavailable
 
@@ -95,8 +93,7 @@ _MODEL_BOOL_DEFAULTS = bytes([0, 0, 1, 0, 0])
 _EXTRA_BUFFERS = 74
 
 
-@attrs.frozen(kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """Byte offsets of the parameters that we set.
 
     Attributes:

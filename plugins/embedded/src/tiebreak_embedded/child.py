@@ -14,6 +14,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,11 +39,13 @@ class _Weights:
 
     Args:
         path: the file.
-        options: every option of the engine.
+        options: those of the engine that `tiebreak_embedded.model.load` looks at, or more.
         repack: see `tiebreak_embedded.model.Model`.
     """
 
     def __init__(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
+        self.path = path
+        self.repack = repack
         self._model: Model | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._load, args=(path, options, repack), daemon=True)
@@ -50,11 +53,24 @@ class _Weights:
 
     def take(self) -> Model:
         """The model, or the error that loading it was."""
+        started = time.perf_counter()
         self._thread.join()
         if self._error is not None:
             raise self._error
         assert self._model is not None
+        self._model.phases = {"weights": (time.perf_counter() - started) * 1e3}
         return self._model
+
+    def drop(self) -> threading.Thread:
+        """Nobody wants them: free them once they are loaded, in a thread that is returned."""
+        dropping = threading.Thread(target=self._drop, daemon=True)
+        dropping.start()
+        return dropping
+
+    def _drop(self) -> None:
+        self._thread.join()
+        if self._model is not None:
+            self._model.close()
 
     def _load(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
         try:
@@ -74,9 +90,16 @@ class _Child:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._told = False
+        self._early: _Weights | None = None
         self._loaded = threading.Event()
         self._error: TiebreakError | None = None
         self._cancelled: set[tuple[int, int]] = set()
+
+    def expect(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
+        """Begin to load what the parent will probably order, unless it has ordered already."""
+        with self._lock:
+            if not self._told:
+                self._early = _Weights(path, options, repack)
 
     def begin(self, order: Mapping[str, Any]) -> None:
         """Load what the parent ordered; it does so whenever it asks, and is heard once."""
@@ -89,21 +112,32 @@ class _Child:
         """Load the model, and remember what went wrong."""
         try:
             path, options = Path(order["path"]), order["options"]
-            weights = _Weights(path, options, order["repack"])  # beside the imports, where they are not done yet
+            weights = self._weights(path, options, order["repack"])  # beside the imports, where they are not done yet
             from concurrent.futures import ThreadPoolExecutor
 
             from tiebreak.models import Model
             from tiebreak_embedded.engine import EmbeddedEngine
+            from tiebreak_embedded.recent import Recent
 
             model = Model(reference=order["reference"], name=order["name"], path=path)
             self._engine = EmbeddedEngine(model, options, weights.take)
             self._threads = ThreadPoolExecutor(self._engine.capabilities.concurrency + _MORE)
             self._engine.start()
+            Recent(order["reference"]).note(path, order["repack"])
         except TiebreakError as error:
             self._error = error
         except Exception as error:  # noqa: BLE001  told to the parent, which raises it
             self._error = EngineError(f"{type(error).__name__}: {error}", engine="embedded")
         self._loaded.set()
+
+    def _weights(self, path: Path, options: Mapping[str, Any], repack: bool) -> _Weights:
+        with self._lock:
+            early, self._early = self._early, None
+        if early is not None:
+            if (early.path, early.repack) == (path, repack):
+                return early
+            early.drop()
+        return _Weights(path, options, repack)
 
     def serve(self, link: Link) -> None:
         """Answer one connection until its other side is gone."""
@@ -161,26 +195,30 @@ def main(port: int, ahead: str) -> None:
 
     Args:
         port: where to listen.
-        ahead: JSON: the options `library` and `wait`, for the library that is loaded before the order comes.
+        ahead: JSON: the options `library`, `wait` and `gpu_layers`, and `likely`, the file that will probably be
+            ordered and whether to repack it, for what is loaded before the order comes.
     """
     faulthandler.enable(all_threads=False)  # more would push the reason out of the log's tail
     from tiebreak_embedded.link import SECRET, Link
 
     secret = os.environ.pop(SECRET)
     listener = socket.create_server(("127.0.0.1", port))
-    threading.Thread(target=_get_ready, kwargs=json.loads(ahead), daemon=True).start()
     child = _Child()
+    threading.Thread(target=_get_ready, args=(child, json.loads(ahead)), daemon=True).start()
     while True:
         link = Link.accept(listener, secret)
         if link is not None:
             threading.Thread(target=child.serve, args=(link,), daemon=True).start()
 
 
-def _get_ready(library: str, wait: str) -> None:
+def _get_ready(child: _Child, ahead: Mapping[str, Any]) -> None:
     """Load and import what any order needs; what goes wrong here goes wrong again with the order, and is told then."""
     from tiebreak_embedded.library import open_library
 
     with contextlib.suppress(TiebreakError):
-        open_library(library, wait=wait)
-    for name in ("numpy", "tiebreak_embedded.engine"):
-        importlib.import_module(name)
+        library = open_library(ahead["library"], wait=ahead["wait"])
+        if ahead["likely"] is not None:
+            path, repack = ahead["likely"]
+            child.expect(Path(path), ahead, repack)
+        importlib.import_module("tiebreak_embedded.engine")
+        library.build  # noqa: B018  remembers its version, which takes a while to find

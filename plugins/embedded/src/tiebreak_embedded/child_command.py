@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import os
-import secrets
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from tiebreak.command import Command, ProcessOptions
+from tiebreak.keepers import TOKEN
 from tiebreak_embedded.link import SECRET
+from tiebreak_embedded.recent import Recent
 
 __all__ = ["child_command", "process_options"]
 
@@ -27,17 +28,19 @@ _BOOT = (
 )
 
 
-def child_command(options: Mapping[str, Any]) -> Command:
-    """The command line of a child: equal for equal options in one process.
+def child_command(options: Mapping[str, Any], reference: str) -> Command:
+    """The command line of a child: equal for equal options and references in one process.
 
     Args:
         options: every option of `INFO`; of these, the child loads its library before it is told the rest.
+        reference: the model as the user named it: where it led to a small file last time, that is loaded, too.
     """
     paths = [path or os.getcwd() for path in sys.path]
-    ahead = {name: options[name] for name in ("library", "wait")}
+    ahead = {name: options[name] for name in ("library", "wait", "gpu_layers")}
+    likely = None if options["gpu_layers"] else _likely(reference)
     return Command(
-        argv=(sys.executable, "-I", "-c", _BOOT, "{port}", json.dumps(paths), json.dumps(ahead)),
-        env={SECRET: _secret(os.getpid()), **_ENVIRONMENT},
+        argv=(sys.executable, "-I", "-c", _BOOT, "{port}", json.dumps(paths), json.dumps({**ahead, "likely": likely})),
+        env={SECRET: TOKEN, **_ENVIRONMENT},
     )
 
 
@@ -46,6 +49,7 @@ def process_options(options: Mapping[str, Any]) -> ProcessOptions:
     return ProcessOptions(load_timeout=options["load_timeout"])
 
 
-@functools.lru_cache(maxsize=1)
-def _secret(process: int) -> str:  # a forked one has another
-    return secrets.token_hex(16)
+@functools.lru_cache(maxsize=64)  # commands of one reference are equal, even if it leads elsewhere meanwhile
+def _likely(reference: str) -> tuple[str, bool] | None:
+    guess = Recent(reference).guess()
+    return None if guess is None else (str(guess[0]), guess[1])

@@ -8,6 +8,7 @@ one token (see `schedule`), one kernel for K-quants (see `library`), and no repa
 from __future__ import annotations
 
 import ctypes as c
+import importlib
 import threading
 import time
 from collections.abc import Sequence
@@ -22,13 +23,14 @@ from tiebreak_embedded.library import Library
 from tiebreak_embedded.model import Model
 from tiebreak_embedded.passed import Passed
 from tiebreak_embedded.reading import Read, Reader, Reading
-from tiebreak_embedded.schedule import Step, schedule
+from tiebreak_embedded.schedule import FILL_MAX, Step, schedule
 
 __all__ = ["Context", "ContextOptions", "Item", "StateRefused"]
 
 _FLASH_OFF, _FLASH_AUTO = 0, -1
 _CANARY = 70  # tokens: llama.cpp changes kernels at 2, 4, 8, 16 and 64 of them
 _CANARY_CUT = 3
+_FIRST_ROOM = 760  # tokens: 768 cells with fill
 
 
 class StateRefused(EngineError):
@@ -49,6 +51,7 @@ class Context:
     Attributes:
         model: tokens and facts.
         window: tokens that one prompt may have.
+        room: tokens that one may have until it grows.
         threads: compute threads.
         exact: a prompt decoded whole and one restored half-way gave bit-identical logits, now or when the
             same build, file and options were first loaded on this machine. False where the options do not
@@ -76,10 +79,12 @@ class Context:
         self._context: int | None = None
         given = isinstance(model, Model)
         self.model = model if isinstance(model, Model) else Model(library, model, gpu_layers=self.options.gpu_layers)
+        # For reading logits. Its import takes longer than all that llama.cpp does from here to the first of them.
+        threading.Thread(target=importlib.import_module, args=("numpy",), daemon=True).start()
         try:
             started = time.perf_counter()
             self.window = self._window()
-            self._open()
+            self._context = self._open(min(self.window, _FIRST_ROOM))
             opened = time.perf_counter()
             self.exact = self._checked()
             self.phases = {"context": (opened - started) * 1e3, "check": (time.perf_counter() - opened) * 1e3}
@@ -127,6 +132,20 @@ class Context:
                     self.drop(item.sequence)
                 raise
             return readings
+
+    def grow(self, tokens: int) -> None:
+        """Make room for a prompt of so many tokens, up to the window; all sequences are empty then.
+
+        A context takes the memory of all its cells at once, and time to clear it. So it begins with room for
+        short prompts; answers do not depend on it.
+
+        Raises:
+            EngineStartError: there is not enough memory; nothing was changed.
+        """
+        with self.lock:
+            old = self._alive()
+            self._context = self._open(min(self.window, max(tokens, 2 * self.room)))
+            self._call["llama_free"](old)
 
     def overflow(self, tokens: int) -> ContextOverflow:
         """The refusal of a prompt that is too long for the window."""
@@ -255,10 +274,10 @@ class Context:
             )
         return window
 
-    def _open(self) -> None:
-        """Make the native context, and check by its own answers that it got what was set."""
+    def _open(self, tokens: int) -> int:
+        """Make a native context for prompts of so many tokens, and check by its answers that it got what was set."""
         options, model = self.options, self.model
-        room = cells(self.window)
+        room = cells(tokens)
         self._micro_batch = min(options.micro_batch, room * options.sequences)
         numbers = {
             "n_ctx": room * options.sequences,
@@ -277,10 +296,10 @@ class Context:
             params.set_int(layout.context[name], value)
         for name, flag in flags.items():
             params.set_bool(layout.context_bools[name], flag)
-        self._context = self._call["llama_init_from_model"](model.handle, params) or None
-        if self._context is None:
+        context: int | None = self._call["llama_init_from_model"](model.handle, params) or None
+        if context is None:
             raise EngineStartError(
-                f"llama.cpp made no context of {options.sequences} sequences of {self.window} tokens for {model.path}.",
+                f"llama.cpp made no context of {options.sequences} sequences of {tokens} tokens for {model.path}.",
                 remedy="Lower the options context or sequences if memory is short.",
                 engine="embedded",
                 log=self.library.log.tail(),
@@ -292,17 +311,20 @@ class Context:
             "llama_n_seq_max": options.sequences,
             "llama_n_threads": self.threads,
         }
-        got = {name: self._call[name](self._context) for name in asked}
+        got = {name: self._call[name](context) for name in asked}
         if got != asked:
+            self._call["llama_free"](context)
             raise EngineStartError(
                 f"The context is {got}, not {asked}: {self.library.version} has another parameter "
                 "layout than it seemed.",
                 remedy="Name another library with the option library.",
                 engine="embedded",
             )
-        self._memory: int = self._call["llama_get_memory"](self._context)
+        self._memory: int = self._call["llama_get_memory"](context)
         self._reader = Reader(model.vocabulary_size)
         self._packer = Packer(options.sequences, self._micro_batch)
+        self.room = room - FILL_MAX
+        return context
 
     def _checked(self) -> bool:
         """Whether it is exact; a context that has passed here before is not asked to again (see `Passed`)."""
@@ -349,6 +371,8 @@ class Context:
         end = item.start + count
         if end > self.window:
             raise self.overflow(end)
+        if end > self.room:
+            raise InvalidRequest(f"There is room for {self.room} tokens, not for {end}: grow first.", engine="embedded")
         if self.length(item.sequence) != item.start:
             raise InvalidRequest(
                 f"Sequence {item.sequence} holds {self.length(item.sequence)} tokens; it cannot go on at {item.start}.",

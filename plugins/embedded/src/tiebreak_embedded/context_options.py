@@ -25,8 +25,8 @@ class ContextOptions:
     Attributes:
         window: tokens that one prompt may have; None for what the model was trained with, at most
             2048.
-        sequences: prompts that can be in memory side by side. Memory for window x sequences tokens
-            is taken at once.
+        sequences: prompts that can be in memory side by side. Memory for that many of the longest
+            that came is taken, at first for 760 tokens each.
         threads: compute threads; None for every free physical core.
         gpu_layers: layers on the GPU, -1 for all; needs a build with a GPU backend.
         micro_batch: most tokens in one pass.

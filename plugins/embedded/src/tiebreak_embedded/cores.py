@@ -7,16 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-import attrs
+from typing import NamedTuple
 
 from tiebreak.openmp import WAITS, is_set
 
 __all__ = ["Cores", "count", "waiting"]
 
 
-@attrs.frozen(kw_only=True)
-class Cores:
+class Cores(NamedTuple):
     """What this process may compute on, at one moment.
 
     Attributes:

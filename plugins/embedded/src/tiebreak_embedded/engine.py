@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -17,16 +17,12 @@ from tiebreak.errors import EngineError, InvalidRequest
 from tiebreak.evidence import Outcome
 from tiebreak.inprocess import refuse_fork
 from tiebreak.ledger import Budget
-from tiebreak.memory import Footprint
-from tiebreak.models import Model as ModelFile
 from tiebreak.plan import Plan
 from tiebreak.turns import Turns
 from tiebreak_embedded.answer_cache import AnswerCache
 from tiebreak_embedded.asked import Asked, Spent
-from tiebreak_embedded.checkpoint_file import Binding
 from tiebreak_embedded.checkpoints import CheckpointTree, SavingPolicy
 from tiebreak_embedded.context import Context, ContextOptions
-from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
 from tiebreak_embedded.library import Library
 from tiebreak_embedded.model import ISOLATED, Model, load, repacks
@@ -34,9 +30,13 @@ from tiebreak_embedded.prompts import Prompts
 from tiebreak_embedded.reading import Read
 from tiebreak_embedded.runner import Runner
 from tiebreak_embedded.stems import Leaf
-from tiebreak_embedded.store import CheckpointStore
 from tiebreak_embedded.targets import Targets
 from tiebreak_embedded.vocabulary import vocabulary
+
+if TYPE_CHECKING:
+    from tiebreak.memory import Footprint
+    from tiebreak.models import Model as ModelFile
+    from tiebreak_embedded.store import CheckpointStore
 
 __all__ = ["EmbeddedEngine"]
 
@@ -90,6 +90,8 @@ class EmbeddedEngine(LocalEngine):
 
     def footprint(self) -> Footprint:
         """See `LocalEngine.footprint`."""
+        from tiebreak_embedded.footprint import footprint  # a child never needs it
+
         return footprint(self._model, self._options)
 
     def start(self) -> None:
@@ -201,6 +203,9 @@ class EmbeddedEngine(LocalEngine):
         folder = self._options["checkpoints"]
         if folder is None:
             return None
+        from tiebreak_embedded.checkpoint_file import Binding
+        from tiebreak_embedded.store import CheckpointStore
+
         binding = Binding(
             model_sha256=self.model_sha256 or "",
             build=library.build,

@@ -28,9 +28,9 @@ def tiebreak_load(model: Model | None, options: Mapping[str, Any]) -> Engine:
 
 
 @hookimpl
-def tiebreak_prepare(options: Mapping[str, Any]) -> bool:
+def tiebreak_prepare(options: Mapping[str, Any], reference: str) -> bool:
     """Start the child process that would be needed."""
-    return opening.prepare(options)
+    return opening.prepare(options, reference)
 
 
 @hookimpl

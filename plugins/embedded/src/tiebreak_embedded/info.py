@@ -53,7 +53,7 @@ INFO = EngineInfo(
             default=8,
             minimum=1,
             maximum=64,
-            help="Prompts that are in memory side by side; each takes the memory of a whole context.",
+            help="Prompts that are in memory side by side; each takes memory for the longest that came.",
         ),
         OptionSpec(
             name="cache_mib",

@@ -17,6 +17,7 @@ from tiebreak.command import Readiness
 from tiebreak.engine import Capabilities, Limits, LocalEngine, Vocabulary
 from tiebreak.errors import EngineDied, EngineError, EngineHung, TiebreakError
 from tiebreak.evidence import Outcome
+from tiebreak.keepers import token
 from tiebreak.memory import Footprint
 from tiebreak.models import Model
 from tiebreak.plan import Plan
@@ -24,7 +25,7 @@ from tiebreak.process import EngineProcess
 from tiebreak_embedded.child_command import child_command, process_options
 from tiebreak_embedded.footprint import footprint
 from tiebreak_embedded.info import INFO
-from tiebreak_embedded.link import SECRET, Link
+from tiebreak_embedded.link import Link
 from tiebreak_embedded.model import repacks
 
 __all__ = ["IsolatedEngine"]
@@ -61,7 +62,7 @@ class IsolatedEngine(LocalEngine):
         self._phases: Mapping[str, float] = {}
         self._lock = threading.Lock()
         self._lines: dict[int, _Line] = {}  # by process id: a forked child has a child of its own
-        self._command = child_command(options)
+        self._command = child_command(options, model.reference)
         self._process = EngineProcess(
             INFO.name,
             self._command,
@@ -153,7 +154,7 @@ class IsolatedEngine(LocalEngine):
     def _probe(self, url: str, timeout: float) -> Readiness:
         """Tell the child what to load, and ask how far it is; see `tiebreak.command.Probe`."""
         try:
-            link = Link.connect(_port(url), self._command.env[SECRET], timeout)
+            link = Link.connect(_port(url), token(), timeout)
         except OSError as error:
             return Readiness(state="loading", text=str(error))
         try:
@@ -193,7 +194,7 @@ class IsolatedEngine(LocalEngine):
                 whole = (time.perf_counter() - started) * 1e3
                 self._phases = {"process": whole - sum(self._phases.values()), **self._phases}
                 try:
-                    line = self._lines[os.getpid()] = _Line(Link.connect(_port(url), self._command.env[SECRET], 5.0))
+                    line = self._lines[os.getpid()] = _Line(Link.connect(_port(url), token(), 5.0))
                 except OSError as error:  # it died between the two
                     self._process.check(within=_NEWS)
                     raise EngineError(f"Its child cannot be reached: {error}.", engine=INFO.name) from error

@@ -1,4 +1,8 @@
-"""One llama.cpp build, loaded into this process."""
+"""One llama.cpp build, loaded into this process.
+
+A child process loads a model before it can do anything else, so this module and those that it imports do without
+attrs, whose import alone takes a third as long as that model's.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import attrs
 
 from tiebreak.errors import EngineUnavailable
 from tiebreak_embedded.abi import LOG_CALLBACK, Batch, Layout, bind, read_layout
@@ -62,28 +64,40 @@ class Log:
         self._open = not message.endswith("\n")
 
 
-@attrs.frozen(kw_only=True, eq=False)
 class Library:
     """A loaded build whose parameter layout was checked.
 
-    Attributes:
+    Args:
         location: its files.
         call: name -> function of the C interface.
         layout: where the parameters lie.
         log: what it printed.
         wait: how its threads wait: `auto`, `spin`, `passive`, `environment` or `as loaded`.
         backends: names of the backends that are registered (`CPU`, `Vulkan` ...).
+
+    Attributes:
+        location, call, layout, log, wait, backends: as given.
         process: id of the process that loaded it. OpenMP's threads do not survive a fork: in a forked
             child the first decode would wait for them for ever.
     """
 
-    location: Location
-    call: Mapping[str, Callable[..., Any]]
-    layout: Layout
-    log: Log
-    wait: str
-    backends: tuple[str, ...]
-    process: int = attrs.field(factory=os.getpid)
+    def __init__(
+        self,
+        *,
+        location: Location,
+        call: Mapping[str, Callable[..., Any]],
+        layout: Layout,
+        log: Log,
+        wait: str,
+        backends: tuple[str, ...],
+    ) -> None:
+        self.location = location
+        self.call = call
+        self.layout = layout
+        self.log = log
+        self.wait = wait
+        self.backends = backends
+        self.process = os.getpid()
 
     @property
     def version(self) -> str:
@@ -176,9 +190,9 @@ def _one_kernel() -> None:
     """Have K-quants computed by one kernel, however wide a chunk is.
 
     By itself llama.cpp takes another one from some eight tokens on (its tiled product), and the two round differently:
-    an answer would depend on where its prompt was cut. The tiled one for all is as fast. llama.cpp looks at the variable
-    at its first product; it is set in this process, not in `os.environ`, which the engines that we start inherit. A user
-    who has set one knows better.
+    an answer would depend on where its prompt was cut. The tiled one for all is as fast. llama.cpp looks at the
+    variable at its first product; it is set in this process, not in `os.environ`, which the engines that we start
+    inherit. A user who has set one knows better.
     """
     if not any(name in os.environ for name in KERNELS):
         os.putenv("GGML_CPU_TILED_MM_FORCE", "1")

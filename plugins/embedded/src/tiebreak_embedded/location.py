@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-import attrs
+from types import MappingProxyType
+from typing import NamedTuple
 
 from tiebreak.errors import EngineUnavailable
 
@@ -31,8 +31,7 @@ _BACKEND_NAMES = {
 _FOLDERS = ("lib", "bin", ".")
 
 
-@attrs.frozen(kw_only=True)
-class Location:
+class Location(NamedTuple):
     """The files of one llama.cpp build.
 
     Attributes:
@@ -47,7 +46,7 @@ class Location:
     source: str
     llama: Path
     ggml: Path
-    backends: dict[str, Path] = attrs.field(factory=dict)
+    backends: Mapping[str, Path] = MappingProxyType({})
 
 
 def locate(folder: Path, source: str, system: str = sys.platform) -> Location:

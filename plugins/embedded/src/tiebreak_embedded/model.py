@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes as c
-import importlib
 import math
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -94,10 +92,7 @@ class Model:
         params.set_int(library.layout.gpu_layers, gpu_layers)
         if not repack and library.layout.extra_buffers is not None:
             params.set_bool(library.layout.extra_buffers, False)
-        numpy = threading.Thread(target=importlib.import_module, args=("numpy",))
-        numpy.start()  # its import takes as long as a small model's load, and can run beside it
         self._handle: int | None = self._call["llama_model_load_from_file"](os.fsencode(path), params)
-        numpy.join()
         if not self._handle:
             raise ModelUnavailable(
                 f"llama.cpp cannot load {path} ({path.stat().st_size:,} bytes).",

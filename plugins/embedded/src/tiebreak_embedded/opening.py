@@ -29,12 +29,12 @@ def engine(model: Model | None, options: Mapping[str, Any]) -> Engine:
     return EmbeddedEngine(model, options)
 
 
-def prepare(options: Mapping[str, Any]) -> bool:
-    """Start the child process that an engine with these options will run in, if it will; says whether."""
+def prepare(options: Mapping[str, Any], reference: str) -> bool:
+    """Start the child process that an engine with these options and model will run in, if it will; says whether."""
     if not options["isolate"]:
         return False
     from tiebreak.startup import prepare as begin
     from tiebreak_embedded.child_command import child_command, process_options
 
-    begin(INFO.name, child_command(options), process_options(options))
+    begin(INFO.name, child_command(options, reference), process_options(options))
     return True

@@ -11,6 +11,7 @@ from pathlib import Path
 from tiebreak.models import cache_folder
 from tiebreak_embedded.context_options import ContextOptions
 from tiebreak_embedded.library import KERNELS, Library
+from tiebreak_embedded.recent import file_state
 
 __all__ = ["Passed"]
 
@@ -37,7 +38,7 @@ class Passed:
         parts = (
             library.build,
             platform.node(),
-            [(str(path), _state(path)) for path in sorted(files)],
+            [(str(path), file_state(path)) for path in sorted(files)],
             options,
             threads,
             [(name, os.environ.get(name)) for name in KERNELS],
@@ -55,8 +56,3 @@ class Passed:
             with contextlib.suppress(OSError):
                 self._note.parent.mkdir(parents=True, exist_ok=True)
                 self._note.touch()
-
-
-def _state(path: Path) -> tuple[int, int, int, int]:
-    found = os.stat(path)
-    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns

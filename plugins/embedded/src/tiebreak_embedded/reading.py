@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes as c
+import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
@@ -60,11 +61,18 @@ class Reader:
     """
 
     def __init__(self, vocabulary_size: int) -> None:
-        import numpy as np
-
-        self._np = np
+        self._size = vocabulary_size
         self._row = c.c_float * vocabulary_size
-        self._scratch = np.empty(vocabulary_size, dtype=np.float32)
+
+    @functools.cached_property
+    def _np(self) -> Any:  # imported for the first row: until then a decode runs beside its import
+        import numpy
+
+        return numpy
+
+    @functools.cached_property
+    def _scratch(self) -> np.ndarray[Any, Any]:
+        return cast("np.ndarray[Any, Any]", self._np.empty(self._size, dtype=self._np.float32))
 
     def read(self, address: int, wanted: Read) -> Reading:
         """Read one row.

@@ -8,6 +8,7 @@ quicker than copying a whole window inside llama.cpp; all that is left is decode
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -17,7 +18,9 @@ from tiebreak_embedded.context import Context
 from tiebreak_embedded.reading import Read
 from tiebreak_embedded.sequences import Sequences
 from tiebreak_embedded.stems import Leaf, Source, Stem, stems
-from tiebreak_embedded.store import CheckpointStore
+
+if TYPE_CHECKING:
+    from tiebreak_embedded.store import CheckpointStore
 
 __all__ = ["Runner"]
 
@@ -46,6 +49,7 @@ class Runner:
             EngineError: a decode failed; all sequences are empty then.
         """
         try:
+            self._fit(leaves)
             self._run(leaves)
         except BaseException:
             self.sequences.forget()
@@ -57,6 +61,7 @@ class Runner:
         if self.tree.peek(tokens) is not None:
             return True
         try:
+            self._fit((leaf,))
             leaf.source = self.sequences.find(leaf)
             number = self._spare((leaf,))
             source = self._own(leaf, number)
@@ -65,6 +70,13 @@ class Runner:
         except BaseException:
             self.sequences.forget()
             raise
+
+    def _fit(self, leaves: Sequence[Leaf]) -> None:
+        """Have room for the longest of some prompts; a context that grows loses its sequences."""
+        longest = max(len(leaf.tokens) for leaf in leaves)
+        if longest > self.context.room:
+            self.sequences.empty()
+            self.context.grow(longest)
 
     def _run(self, leaves: Sequence[Leaf]) -> None:
         for leaf in leaves:

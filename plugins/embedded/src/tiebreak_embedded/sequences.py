@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tiebreak_embedded.checkpoints import CheckpointTree
 from tiebreak_embedded.context import Context, StateRefused
 from tiebreak_embedded.stems import Leaf, Source, common
-from tiebreak_embedded.store import CheckpointStore
+
+if TYPE_CHECKING:
+    from tiebreak_embedded.store import CheckpointStore
 
 __all__ = ["Resident", "Sequences"]
 
@@ -178,10 +181,15 @@ class Sequences:
                 self.tree.put(tokens, self.save(number))
                 resident = self._residents[number] = Resident(resident.leaf, mark, clean=True)
 
-    def flush(self) -> None:
-        """Save every checkpoint that is worth it, to files where there are any."""
+    def empty(self) -> None:
+        """Save every checkpoint that is worth it, and empty every sequence."""
         for number in range(self.count):
             self.make_room(number, 0)
+        self.forget()
+
+    def flush(self) -> None:
+        """Save every checkpoint that is worth it, to files where there are any."""
+        self.empty()
         if self.store is not None:
             for prefix in self.tree:
                 tokens = array("i", prefix)

@@ -1,0 +1,58 @@
+"""`Recent`: which file a reference led to last time, so that a child can begin to load it before it is told to."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tiebreak.models import cache_folder
+
+__all__ = ["Recent", "file_state"]
+
+_MOST = 256 << 20
+"""Bytes of a file that is loaded before anybody looked whether there is memory for it."""
+
+
+class Recent:
+    """A note in the user's cache. It is a guess: whoever acts on it must find out whether it was right.
+
+    Args:
+        reference: the model as the user named it; the same text in another folder is another one.
+    """
+
+    def __init__(self, reference: str) -> None:
+        key = hashlib.sha256(json.dumps([reference, os.getcwd()]).encode()).hexdigest()[:32]
+        self._note = cache_folder() / "recent" / f"{key}.json"
+
+    def guess(self) -> tuple[Path, bool] | None:
+        """The file and whether its weights were repacked; None where nothing is known or the file has changed."""
+        try:
+            found = json.loads(self._note.read_text())
+            path, repack = Path(found["path"]), bool(found["repack"])
+            return (path, repack) if found == _content(path, repack) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def note(self, path: Path, repack: bool) -> None:
+        """Note it, if the file is small; in a cache that cannot be written nothing is noted."""
+        with contextlib.suppress(OSError):
+            if path.stat().st_size > _MOST or self.guess() == (path, repack):
+                return
+            self._note.parent.mkdir(parents=True, exist_ok=True)
+            half = self._note.with_suffix(f".{os.getpid()}")
+            half.write_text(json.dumps(_content(path, repack)))
+            half.replace(self._note)
+
+
+def file_state(path: Path) -> tuple[int, int, int, int]:
+    """What tells a file from the one that it was: size, inode and both times of change."""
+    found = os.stat(path)
+    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _content(path: Path, repack: bool) -> dict[str, Any]:
+    return {"path": str(path), "repack": repack, "state": list(file_state(path))}
