@@ -64,7 +64,7 @@ Asked = tuple[str, Mapping[str, Question]]
 class Words:
     """States and questions of one length that were never asked before."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: str) -> None:
         self._dice = random.Random(seed)
 
     def _number(self) -> str:
@@ -183,7 +183,8 @@ def _measure(
     scenario: Scenario, deciders: Mapping[str, Decider], floor: Context, rounds: int
 ) -> dict[str, list[float]]:
     """Milliseconds per round, by what was measured."""
-    askers = {name: scenario.asker(Words(index)) for index, name in enumerate(deciders)}
+    # No two alike: one engine stands behind several names, and all scenarios ask it.
+    askers = {name: scenario.asker(Words(f"{scenario.name}, {name}")) for name in deciders}
     rows: dict[str, list[float]] = {}
     order = random.Random(0)
     for turn in range(WARM_UP + rounds):
