@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 
 from tiebreak import models
-from tiebreak._store import root
+from tiebreak.user_cache import root
 from tiebreak_conformance.hybrid import write_hybrid
 
 SHAPE = {
@@ -44,7 +44,8 @@ def main() -> None:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f"{os.getpid()}-{path.name}")
-        write_hybrid(half, matrices=flags.matrices, vocabulary=models.resolve("smollm2-135m").path, **SHAPE)
+        vocabulary = models.resolve("smollm2-135m").path
+        write_hybrid(half, matrices=flags.matrices, vocabulary=vocabulary, quantise=None, **SHAPE)
         half.replace(path)
     print(path)
 

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tiebreak import _fetch, _pip, _store, models
+from tiebreak import _fetch, _pip, models, user_cache
 from tiebreak.errors import ModelUnavailable
 from tiebreak.models import ModelInfo, resolve
 
@@ -465,4 +465,4 @@ def test_a_file_system_that_cannot_lock_is_said(wheel: Path, monkeypatch: pytest
 
 def test_progress_may_be_left_out() -> None:
     _fetch.quiet(0, None, "nothing is shown")
-    assert _store.root().name == "cache"
+    assert user_cache.root().name == "cache"

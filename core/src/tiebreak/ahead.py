@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiebreak import _store
 from tiebreak.errors import InvalidRequest
 from tiebreak.keepers import Keeper, make_folder
 from tiebreak.ports import free_port
+from tiebreak.user_cache import read_note, root, write_note
 
 __all__ = ["Early", "begin", "dismiss", "note", "take"]
 
@@ -82,9 +82,9 @@ class _State:
 def begin(arguments: Sequence[str]) -> None:
     """Start what a command of these arguments needed last time, if that is known."""
     with contextlib.suppress(InvalidRequest):  # without a cache directory nothing is known
-        _State.path = _store.root() / "ahead" / f"{_key(arguments)}.json"
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            _State.early = Early(json.loads(_State.path.read_text()))
+        _State.path = root() / "ahead" / f"{_key(arguments)}.json"
+        with contextlib.suppress(OSError, KeyError, TypeError, AttributeError):
+            _State.early = Early(read_note(_State.path))
 
 
 def take(what: Mapping[str, Any]) -> Early | None:
@@ -98,17 +98,8 @@ def take(what: Mapping[str, Any]) -> Early | None:
 
 def note(what: Mapping[str, Any]) -> None:
     """Note what was needed; does nothing outside a command, and in a cache that cannot be written."""
-    if _State.path is None:
-        return
-    text = json.dumps(what)
-    with contextlib.suppress(OSError):
-        with contextlib.suppress(FileNotFoundError):
-            if _State.path.read_text() == text:
-                return
-        _State.path.parent.mkdir(parents=True, exist_ok=True)
-        half = _State.path.with_suffix(f".{os.getpid()}")
-        half.write_text(text)
-        half.replace(_State.path)
+    if _State.path is not None and read_note(_State.path) != json.loads(json.dumps(what)):
+        write_note(_State.path, what)
 
 
 def dismiss() -> None:

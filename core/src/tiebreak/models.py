@@ -244,9 +244,9 @@ def cache_folder() -> Path:
     Raises:
         InvalidRequest: there is no such home directory.
     """
-    from tiebreak import _store
+    from tiebreak.user_cache import root
 
-    return _store.root()
+    return root()
 
 
 def cached(info: ModelInfo) -> Path | None:

@@ -58,12 +58,12 @@ def _core() -> Iterator[Finding]:
 
 def _cache() -> Finding:
     """Whether models can be kept: the cache directory, or the nearest place above it that exists."""
-    from tiebreak import _store
+    from tiebreak import user_cache
     from tiebreak.doctor import Finding
     from tiebreak.errors import InvalidRequest
 
     try:
-        root = _store.root()
+        root = user_cache.root()
     except InvalidRequest as error:
         return Finding(subject="cache", state="fail", detail=error.message, remedy=error.remedy)
     there = next(place for place in (root, *root.parents) if place.exists())

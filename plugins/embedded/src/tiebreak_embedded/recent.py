@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tiebreak.models import cache_folder
+from tiebreak.user_cache import read_note, root, write_note
 
 __all__ = ["Recent", "file_state"]
 
@@ -26,26 +26,22 @@ class Recent:
 
     def __init__(self, reference: str) -> None:
         key = hashlib.sha256(json.dumps([reference, os.getcwd()]).encode()).hexdigest()[:32]
-        self._note = cache_folder() / "recent" / f"{key}.json"
+        self._note = root() / "recent" / f"{key}.json"
 
     def guess(self) -> tuple[Path, bool] | None:
         """The file and whether its weights were repacked; None where nothing is known or the file has changed."""
+        found = read_note(self._note)
         try:
-            found = json.loads(self._note.read_text())
             path, repack = Path(found["path"]), bool(found["repack"])
             return (path, repack) if found == _content(path, repack) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, KeyError, TypeError):
             return None
 
     def note(self, path: Path, repack: bool) -> None:
         """Note it, if the file is small; in a cache that cannot be written nothing is noted."""
         with contextlib.suppress(OSError):
-            if path.stat().st_size > _MOST or self.guess() == (path, repack):
-                return
-            self._note.parent.mkdir(parents=True, exist_ok=True)
-            half = self._note.with_suffix(f".{os.getpid()}")
-            half.write_text(json.dumps(_content(path, repack)))
-            half.replace(self._note)
+            if path.stat().st_size <= _MOST and self.guess() != (path, repack):
+                write_note(self._note, _content(path, repack))
 
 
 def file_state(path: Path) -> tuple[int, int, int, int]:
