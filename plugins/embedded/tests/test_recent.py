@@ -109,6 +109,19 @@ def test_a_child_frees_what_nobody_ordered(file: Path, hybrid_path: Path, repack
     assert early._model._handle is None
 
 
+def test_a_child_loads_a_file_that_was_replaced_again(file: Path, hybrid_path: Path) -> None:
+    child = _Child()
+    child.expect(file, OPTIONS, True)
+    early = child._early
+    assert early is not None
+    early._thread.join()
+    file.unlink()
+    shutil.copy(hybrid_path, file)
+    weights = child._weights(file, OPTIONS, True)
+    assert weights is not early
+    weights.take().close()
+
+
 def test_a_child_that_was_told_expects_nothing(file: Path) -> None:
     child = _Child()
     child._told = True

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiebreak.errors import EngineError, TiebreakError
+from tiebreak_embedded.file_state import file_state
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -44,12 +45,15 @@ class _Weights:
     """
 
     def __init__(self, path: Path, options: Mapping[str, Any], repack: bool) -> None:
-        self.path = path
-        self.repack = repack
+        self._what = _what(path, repack)
         self._model: Model | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._load, args=(path, options, repack), daemon=True)
         self._thread.start()
+
+    def are(self, path: Path, repack: bool) -> bool:
+        """Whether they are what would be loaded now: the file may have been replaced meanwhile."""
+        return self._what is not None and self._what == _what(path, repack)
 
     def take(self) -> Model:
         """The model, or the error that loading it was."""
@@ -79,6 +83,13 @@ class _Weights:
             self._model = load(path, options, repack=repack)
         except BaseException as error:  # noqa: BLE001  raised again by who takes it
             self._error = error
+
+
+def _what(path: Path, repack: bool) -> tuple[object, ...] | None:
+    try:
+        return (path, repack, file_state(path))
+    except OSError:  # loading it will say so
+        return None
 
 
 class _Child:
@@ -134,7 +145,7 @@ class _Child:
         with self._lock:
             early, self._early = self._early, None
         if early is not None:
-            if (early.path, early.repack) == (path, repack):
+            if early.are(path, repack):
                 return early
             early.drop()
         return _Weights(path, options, repack)

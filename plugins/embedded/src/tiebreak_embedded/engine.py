@@ -43,8 +43,11 @@ __all__ = ["EmbeddedEngine"]
 INEXACT = 0.1
 """Tolerance where a build does not repeat itself to the bit (a GPU, say), or was not asked to."""
 
-_ANSWER_BYTES = 2 << 20
-_ANSWER_SHARE = 32
+_ANSWER_BYTES = 256 << 10
+_ANSWER_SHARE = 64
+_HOLES, _HOLE_SHARE = 4 << 20, 16
+"""Of the budget, what answers cost beside their own bytes: the allocator's holes between checkpoints that come and go.
+They were 5 MiB after 10,000 requests with a budget of 64, however much the answers took; 1 MiB without answers."""
 
 
 class EmbeddedEngine(LocalEngine):
@@ -337,7 +340,9 @@ class _Loaded:
 
 
 def _rooms(options: Mapping[str, Any]) -> tuple[int, int]:
-    """Bytes for checkpoints and for answers, together what `cache_mib` says."""
+    """Bytes for checkpoints and for answers; with what answers cost beside, together what `cache_mib` says."""
     whole = options["cache_mib"] << 20
-    answers = min(_ANSWER_BYTES, whole // _ANSWER_SHARE) if options["answer_cache"] else 0
-    return whole - answers, answers
+    if not options["answer_cache"]:
+        return whole, 0
+    answers = min(_ANSWER_BYTES, whole // _ANSWER_SHARE)
+    return whole - answers - min(_HOLES, whole // _HOLE_SHARE), answers

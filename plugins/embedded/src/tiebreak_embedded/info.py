@@ -67,7 +67,7 @@ INFO = EngineInfo(
             name="answer_cache",
             type=bool,
             default=True,
-            help="Keep what was read in whole prompts (at most 2 MiB), so that the same prompt again is not computed.",
+            help="Keep what was read in whole prompts (up to 256 KiB), so that the same one again is not computed.",
         ),
         OptionSpec(
             name="checkpoints",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tiebreak.models import cache_folder
 from tiebreak_embedded.context_options import ContextOptions
+from tiebreak_embedded.file_state import file_state
 from tiebreak_embedded.library import KERNELS, Library
-from tiebreak_embedded.recent import file_state
 
 __all__ = ["Passed"]
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak.user_cache import read_note, root, write_note
+from tiebreak_embedded.file_state import file_state
 
-__all__ = ["Recent", "file_state"]
+__all__ = ["Recent"]
 
 _MOST = 256 << 20
 """Bytes of a file that is loaded before anybody looked whether there is memory for it."""
@@ -42,12 +43,6 @@ class Recent:
         with contextlib.suppress(OSError):
             if path.stat().st_size <= _MOST and self.guess() != (path, repack):
                 write_note(self._note, _content(path, repack))
-
-
-def file_state(path: Path) -> tuple[int, int, int, int]:
-    """What tells a file from the one that it was: size, inode and both times of change."""
-    found = os.stat(path)
-    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _content(path: Path, repack: bool) -> dict[str, Any]:

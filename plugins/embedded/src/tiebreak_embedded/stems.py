@@ -51,6 +51,7 @@ class Leaf:
         fallback: a stored state could not be used.
         reused: tokens that were not computed again, because an earlier batch had left them.
         state_bytes: size of the checkpoint that they came from, 0 where they were still in a sequence.
+        digest: of the prompt and its reads; what the answer cache knows it by.
     """
 
     tokens: array[int]
@@ -63,6 +64,7 @@ class Leaf:
     fallback: bool = False
     reused: int = 0
     state_bytes: int = 0
+    digest: bytes = b""
 
     @property
     def limit(self) -> int:
