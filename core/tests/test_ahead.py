@@ -52,6 +52,17 @@ def needs(what: Command) -> None:
     startup.prepare("stub", what, OPTIONS)
 
 
+def started_again() -> ahead.Early:
+    """What a second command of the same flags begins with."""
+    ahead.begin(CHOOSE)
+    needs(command())
+    launch.LAUNCHES.dismiss()
+    ahead.begin(CHOOSE)
+    early = started()
+    assert early is not None
+    return early
+
+
 def test_the_first_command_notes_what_the_second_starts_and_takes_over(notes: Path) -> None:
     ahead.begin(CHOOSE)
     assert started() is None
@@ -79,12 +90,7 @@ def test_the_first_command_notes_what_the_second_starts_and_takes_over(notes: Pa
 
 
 def test_what_turns_out_not_to_be_needed_is_stopped(notes: Path) -> None:
-    ahead.begin(CHOOSE)
-    needs(command())
-    launch.LAUNCHES.dismiss()
-    ahead.begin(CHOOSE)
-    early = started()
-    assert early is not None
+    early = started_again()
     needs(command("--load", "0.01"))
     assert early.keeper.process.returncode == 0
     assert not Path(early.keeper.folder).exists()
@@ -95,12 +101,7 @@ def test_what_turns_out_not_to_be_needed_is_stopped(notes: Path) -> None:
 
 
 def test_a_command_that_ends_before_it_needs_anything_leaves_nothing(notes: Path) -> None:
-    ahead.begin(CHOOSE)
-    needs(command())
-    launch.LAUNCHES.dismiss()
-    ahead.begin(CHOOSE)
-    early = started()
-    assert early is not None
+    early = started_again()
     ahead.dismiss()
     assert early.keeper.process.returncode == 0
     assert started() is None

